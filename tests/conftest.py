@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# `benchmarks` and `examples` are in the checkout only. At the end of the path, so that `streamcite` is the installed one.
+# `benchmarks`, `examples` and what tests share are in the checkout only. It stands last, so that `streamcite` is the
+# installed one.
 sys.path.append(str(Path(__file__).parents[1]))
 
 # No deadline: the machine's speed is no property of the code. In CI the examples are the same in every run, so that a
