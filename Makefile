@@ -1,0 +1,68 @@
+# All that a checkout needs beyond Python and make is installed into .venv; nothing outside the checkout is touched.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help test lint demo bench clean
+
+PYTHON ?= python3
+ARGS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+WHEEL = $$(echo $(VENV)/wheel/*.whl)
+CODE := $(wildcard streamcite tests benchmarks examples)
+# Directories are listed too: their time changes when a file is removed.
+PACKAGE := pyproject.toml README.md LICENSE $(shell find streamcite -name __pycache__ -prune -o -print)
+# The modules whose every branch a test must take.
+CORE := events format grammar guide parser sources stream
+EMPTY :=
+COMMA := ,
+CORE_FILES := $(subst $(EMPTY) ,$(COMMA),$(CORE:%=*/site-packages/streamcite/%.py))
+
+help: ## List the targets
+	@sed -nE 's/^([a-z]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 8
+
+test: lint ## Check and test the built wheel (needs only Python >= 3.11); ARGS goes to pytest
+	$(BIN)/coverage run $(BIN)/pytest $(ARGS) | tee $(VENV)/pytest.log
+	$(BIN)/coverage report --include='$(CORE_FILES)' --fail-under=100
+	@tail -n 1 $(VENV)/pytest.log
+
+lint: $(VENV)/dev.stamp ## Run ruff, mypy and pyright
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/mypy $(CODE)
+	cd $(VENV)/wheel && PATH="$(abspath $(BIN)):$$PATH" pyright --verifytypes streamcite --ignoreexternal
+
+demo: $(VENV)/cli.stamp ## Stream a recorded answer into the terminal; ARGS goes to `streamcite demo`
+	@$(BIN)/streamcite demo $(ARGS)
+
+bench: $(VENV)/cli.stamp ## Measure the core
+	$(BIN)/python -m benchmarks core $(ARGS)
+
+clean: ## Remove the environment and all that was built
+	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find $(CODE) -name __pycache__ -prune -exec rm -rf {} +
+
+$(VENV)/pip.stamp:
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("streamcite needs Python 3.11 or newer: make PYTHON=…")'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade pip
+	@touch $@
+
+$(VENV)/wheel.stamp: $(VENV)/pip.stamp $(PACKAGE)
+	rm -rf $(VENV)/wheel
+	$(PIP) wheel --no-deps --wheel-dir $(VENV)/wheel .
+	@touch $@
+
+# The wheel's version does not change from build to build, so that pip must be told to replace it.
+$(VENV)/cli.stamp: $(VENV)/wheel.stamp
+	$(PIP) install --no-deps --force-reinstall "$(WHEEL)"
+	$(PIP) install "$(WHEEL)[cli]"
+	@touch $@
+
+$(VENV)/dev.stamp: $(VENV)/wheel.stamp
+	$(PIP) install --no-deps --force-reinstall "$(WHEEL)"
+	$(PIP) install "$(WHEEL)[all]" --group dev
+	@touch $@
