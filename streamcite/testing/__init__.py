@@ -1,0 +1,23 @@
+"""An OpenAI-compatible server with recorded answers, for tests without a network and for the demo.
+
+It needs the extra: `pip install "streamcite[testing]"`.
+
+    with serve() as server:
+        client = OpenAI(base_url=server.base_url, api_key="any")
+        client.chat.completions.create(model="english", messages=[...], stream=True)
+"""
+
+from streamcite.testing.recorded import RecordedAnswer, recorded_answers
+from streamcite.testing.tokens import token_deltas
+
+try:
+    from streamcite.testing.server import Server, serve
+except ModuleNotFoundError as error:
+    if error.name not in {"starlette", "uvicorn"}:
+        raise
+    raise ModuleNotFoundError(
+        f'{error.name} is not installed; streamcite.testing needs it: pip install "streamcite[testing]"',
+        name=error.name,
+    ) from error
+
+__all__ = ["RecordedAnswer", "Server", "recorded_answers", "serve", "token_deltas"]

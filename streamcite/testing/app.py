@@ -1,0 +1,117 @@
+"""The part of OpenAI's HTTP interface that serves recorded answers, as an ASGI application."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, TypeVar
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from streamcite.sse import encode
+from streamcite.testing.completion import chunks, completion
+from streamcite.testing.recorded import RecordedAnswer
+from streamcite.testing.request import APIError, ChatRequest
+
+_T = TypeVar("_T")
+
+# Far above any prompt, images in it included: a runaway client meets an error, and not the machine's memory.
+_MAX_BODY = 64 * 2**20  # bytes
+
+_STREAM_HEADERS = {
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-cache",
+    "x-accel-buffering": "no",
+}
+
+
+def build_app(answers: Mapping[str, RecordedAnswer], pace: float) -> Starlette:
+    """Serve recorded answers.
+
+    Args:
+        answers: By the name that a request gives as its model.
+        pace: Seconds between two chunks.
+    """
+    model = {"object": "model", "created": int(time.time()), "owned_by": "streamcite"}
+    models = {name: {"id": name, **model} for name in answers}
+
+    async def chat_completions(request: Request) -> Response:
+        chat = ChatRequest.parse(await _body(request))
+        answer = _lookup(answers, chat.model)
+        if chat.stream:
+            return StreamingResponse(_frames(answer, chat, pace), headers=_STREAM_HEADERS)
+        return _json(completion(answer, chat))
+
+    async def list_models(_: Request) -> Response:
+        return _json({"object": "list", "data": list(models.values())})
+
+    async def retrieve_model(request: Request) -> Response:
+        return _json(_lookup(models, request.path_params["model"]))
+
+    # Starlette's type for a handler takes every Exception; it calls each with its own.
+    handlers: dict[Any, Any] = {APIError: _refuse, HTTPException: _refuse_route}
+    return Starlette(
+        routes=[
+            Route("/v1/chat/completions", chat_completions, methods=["POST"]),
+            Route("/v1/models", list_models, methods=["GET"]),
+            Route("/v1/models/{model:path}", retrieve_model, methods=["GET"]),
+        ],
+        exception_handlers=handlers,
+    )
+
+
+async def _frames(answer: RecordedAnswer, chat: ChatRequest, pace: float) -> AsyncIterator[bytes]:
+    stream = chunks(answer, chat)
+    yield encode(_dump(next(stream)))
+    for chunk in stream:
+        # Also without a pace: other streams have their turn, and a client that has left is noticed.
+        await asyncio.sleep(pace)
+        yield encode(_dump(chunk))
+    yield encode("[DONE]")
+
+
+async def _body(request: Request) -> bytes:
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > _MAX_BODY:
+            raise APIError(413, f"The body of your request is larger than {_MAX_BODY} bytes.")
+    return bytes(body)
+
+
+def _lookup(named: Mapping[str, _T], model: str) -> _T:
+    try:
+        return named[model]
+    except KeyError:
+        message = f"The model `{model}` does not exist or you do not have access to it."
+        raise APIError(404, message, code="model_not_found", param="model") from None
+
+
+async def _refuse(_: Request, error: APIError) -> Response:
+    return _json(error.body, status=error.status)
+
+
+async def _refuse_route(request: Request, error: HTTPException) -> Response:
+    """Shape what the router refuses: a path or a method that is not served."""
+    message = f"Invalid URL or method ({request.method} {request.url.path})."
+    return _json(APIError(error.status_code, message).body, status=error.status_code, headers=error.headers)
+
+
+def _json(value: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(_dump(value), status, headers, media_type="application/json")
+
+
+def _dump(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # A lone surrogate has no UTF-8; it goes out as a JSON escape, as a JavaScript server sends it.
+        return json.dumps(value, separators=(",", ":"))
+    return text

@@ -1,0 +1,65 @@
+"""`streamcite.sse`: the frame that is written is the event that is read."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamcite.sse import encode
+
+LINE_END = re.compile(rb"\r\n|\r|\n")
+text = st.text(st.one_of(st.characters(), st.sampled_from("\r\n: \ufeff\u2028\u2029\x85\ue200")))
+field = st.text(st.characters(exclude_characters="\r\n\0", exclude_categories=["Cs"]))
+
+
+def read(frame: bytes) -> dict[str, list[str]]:
+    """The fields of one frame, read as the standard's section 9.2.6 says, line by line."""
+    assert frame.endswith(b"\n\n")
+    fields: dict[str, list[str]] = {}
+    for line in LINE_END.split(frame[:-2]):
+        assert line, "an empty line would end the event early"
+        name, _, value = line.decode().partition(":")
+        fields.setdefault(name, []).append(value.removeprefix(" "))
+    return fields
+
+
+def test_frames_byte_for_byte() -> None:
+    assert encode("") == b"data: \n\n"
+    assert encode("[DONE]") == b"data: [DONE]\n\n"
+    assert encode("a\nb\r\nc\rd\n") == b"data: a\ndata: b\ndata: c\ndata: d\ndata: \n\n"
+    assert encode(" \ue200") == b"data:  \xee\x88\x80\n\n"
+    assert encode("x", event="end", id="7") == b"event: end\nid: 7\ndata: x\n\n"
+    assert encode("x", event="", id="") == b"event: \nid: \ndata: x\n\n"
+
+
+@given(text, st.none() | field, st.none() | field)
+def test_a_reader_gets_back_what_was_written(data: str, event: str | None, id: str | None) -> None:
+    fields = read(encode(data, event=event, id=id))
+    assert "\n".join(fields.pop("data")) == data.replace("\r\n", "\n").replace("\r", "\n")
+    assert fields.pop("event", [None]) == [event]
+    assert fields.pop("id", [None]) == [id]
+    assert not fields
+
+
+def test_line_breaks_that_are_no_line_ends_stay_in_their_line() -> None:
+    assert encode("a\u2028b\u2029c\x85d\x0be").count(b"data:") == 1
+
+
+def test_surrogates_are_joined_or_replaced() -> None:
+    assert encode("\ud83d\ude00 \ud83d") == "data: \U0001f600 \ufffd\n\n".encode()
+
+
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+def test_a_line_end_in_event_or_id_is_misuse(end: str) -> None:
+    with pytest.raises(ValueError, match="event must not hold a line end"):
+        encode("x", event=f"a{end}data: forged")
+    with pytest.raises(ValueError, match="id must not hold a line end"):
+        encode("x", id=f"1{end}")
+
+
+def test_nul_and_surrogates_in_fields_are_misuse() -> None:
+    with pytest.raises(ValueError, match="id must not hold NUL"):
+        encode("x", id="1\0")
+    with pytest.raises(ValueError, match="surrogates not allowed"):
+        encode("x", event="\ud83d")
