@@ -1,0 +1,270 @@
+"""What comes out of the parser: text as bare ``str``, the rest as immutable values.
+
+``str(event)`` is what the reader sees, for every event, so ``print(event, end="")`` and ``"".join(map(str, events))``
+always give the clean text (semantics, section 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+Reason: TypeAlias = Literal[
+    "stray_delimiter",
+    "stray_stop",
+    "no_delimiter",
+    "bad_family",
+    "empty",
+    "no_source",
+    "bad_source_id",
+    "unclosed",
+    "too_long",
+    "truncated",
+]
+
+
+class Reference(NamedTuple):
+    """Name one cited source, and where in it.
+
+    Attributes:
+        source_id: the id as the model wrote it, such as ``turn0file1``.
+        locator: the passage as the model wrote it, such as ``L8-L13``, or None.
+    """
+
+    source_id: str
+    locator: str | None = None
+
+
+class _Marker:
+    """Share what every event that is no bare text can say of its place."""
+
+    __slots__ = ()
+
+    raw: str
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        """Give the offset in the input, in code points, just behind ``raw``."""
+        return self.start + len(self.raw)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Citation(_Marker):
+    """Report that the model cites sources at this place.
+
+    Attributes:
+        family: the marker's family, such as ``cite``.
+        references: the cited sources in the order written; at least one.
+        repaired: whether the marker was not well formed, though its references were written whole.
+        raw: the marker as the model wrote it.
+        start: offset of ``raw`` in the input, in code points; ``end`` is the offset behind it.
+        position: offset of the citation in the clean text, in code points.
+    """
+
+    family: str
+    references: tuple[Reference, ...]
+    repaired: bool = False
+    raw: str
+    start: int
+    position: int
+
+    __match_args__ = ("family", "references")
+
+    @property
+    def text(self) -> str:  # type: ignore[override]  # always empty, so it needs no slot
+        """Give what the reader sees: nothing."""
+        return ""
+
+    @property
+    def source_ids(self) -> tuple[str, ...]:
+        """Give the id of every reference, in order."""
+        return tuple(reference.source_id for reference in self.references)
+
+    @property
+    def locator(self) -> str | None:
+        """Give the last reference's locator, or None."""
+        return self.references[-1].locator
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherMarker(_Marker):
+    """Report a well-formed marker that is no citation, or an ignored character.
+
+    Attributes:
+        family: the marker's family; empty for an ignored character.
+        fields: its fields as written, not stripped; empty for an ignored character.
+        raw: the marker as the model wrote it.
+        text: what the format's ``display`` shows for it, else empty.
+        start: offset of ``raw`` in the input, in code points; ``end`` is the offset behind it.
+        position: offset of ``text`` in the clean text, in code points.
+    """
+
+    family: str
+    fields: tuple[str, ...]
+    raw: str
+    text: str
+    start: int
+    position: int
+
+    __match_args__ = ("family", "fields")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Malformed(_Marker):
+    """Report markup that could not be read.
+
+    Attributes:
+        reason: what is wrong with it; the words are those of semantics, section 3.
+        raw: the markup as the model wrote it.
+        text: empty, or ``raw`` under the policy ``malformed="keep"``.
+        start: offset of ``raw`` in the input, in code points; ``end`` is the offset behind it.
+        position: offset of ``text`` in the clean text, in code points.
+    """
+
+    reason: Reason
+    raw: str
+    text: str
+    start: int
+    position: int
+
+    __match_args__ = ("reason",)
+
+
+Event: TypeAlias = str | Citation | OtherMarker | Malformed
+
+
+# A frozen dataclass is built by one slow object.__setattr__ a field (1.4 us an event, and a marker every few deltas). A
+# twin with the same slots, filled and then turned into the real class, is built in 0.2 us and is the same value after.
+class _CitationDraft(_Marker):
+    __slots__ = tuple(field.name for field in fields(Citation))
+
+
+class _OtherMarkerDraft(_Marker):
+    __slots__ = tuple(field.name for field in fields(OtherMarker))
+
+
+class _MalformedDraft(_Marker):
+    __slots__ = tuple(field.name for field in fields(Malformed))
+
+
+def new_citation(
+    family: str, references: tuple[Reference, ...], repaired: bool, raw: str, start: int, position: int
+) -> Citation:
+    """Build what ``Citation(...)`` builds, in a seventh of its time."""
+    event: Any = _CitationDraft()
+    event.family = family
+    event.references = references
+    event.repaired = repaired
+    event.raw = raw
+    event.start = start
+    event.position = position
+    event.__class__ = Citation
+    return event  # type: ignore[no-any-return]
+
+
+def new_other(family: str, fields: tuple[str, ...], raw: str, text: str, start: int, position: int) -> OtherMarker:
+    """Build what ``OtherMarker(...)`` builds, in a seventh of its time."""
+    event: Any = _OtherMarkerDraft()
+    event.family = family
+    event.fields = fields
+    event.raw = raw
+    event.text = text
+    event.start = start
+    event.position = position
+    event.__class__ = OtherMarker
+    return event  # type: ignore[no-any-return]
+
+
+def new_malformed(reason: Reason, raw: str, text: str, start: int, position: int) -> Malformed:
+    """Build what ``Malformed(...)`` builds, in a seventh of its time."""
+    event: Any = _MalformedDraft()
+    event.reason = reason
+    event.raw = raw
+    event.text = text
+    event.start = start
+    event.position = position
+    event.__class__ = Malformed
+    return event  # type: ignore[no-any-return]
+
+
+def to_dict(event: Event) -> dict[str, Any]:
+    """Give the JSON form of an event (semantics, section 5).
+
+    Args:
+        event: what a parser handed out.
+
+    Returns:
+        A new dict of JSON values whose ``type`` is ``text``, ``citation``, ``other`` or ``malformed``.
+
+    Raises:
+        TypeError: the value is no event.
+    """
+    if isinstance(event, str):
+        return {"type": "text", "text": event}
+    own: dict[str, Any]
+    if isinstance(event, Citation):
+        references = [reference._asdict() for reference in event.references]
+        own = {"type": "citation", "family": event.family, "references": references, "repaired": event.repaired}
+    elif isinstance(event, OtherMarker):
+        own = {"type": "other", "family": event.family, "fields": list(event.fields)}
+    elif isinstance(event, Malformed):
+        own = {"type": "malformed", "reason": event.reason}
+    else:
+        raise TypeError(f"not an event: {type(event).__name__}")
+    place = {"raw": event.raw, "text": event.text, "start": event.start, "end": event.end, "position": event.position}
+    return own | place
+
+
+def from_dict(obj: Mapping[str, Any]) -> Event:
+    """Build the event of which ``obj`` is the JSON form; the inverse of `to_dict`.
+
+    Args:
+        obj: a mapping as `to_dict` gives it. Keys that are not of the form are ignored.
+
+    Returns:
+        An event equal to the one `to_dict` was given.
+
+    Raises:
+        ValueError: a key is missing or holds what it cannot hold.
+    """
+    try:
+        return _from_dict(obj)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"not the JSON form of an event: {error!r}") from error
+
+
+def _from_dict(obj: Mapping[str, Any]) -> Event:
+    kind = obj["type"]
+    if kind == "text":
+        return _string(obj["text"])
+    place: dict[str, Any] = {"raw": _string(obj["raw"]), "start": _offset(obj["start"]), "position": _offset(obj["position"])}
+    if kind == "citation":
+        references = tuple(
+            Reference(_string(reference["source_id"]), None if reference["locator"] is None else _string(reference["locator"]))
+            for reference in obj["references"]
+        )
+        return Citation(family=_string(obj["family"]), references=references, repaired=bool(obj["repaired"]), **place)
+    place["text"] = _string(obj["text"])
+    if kind == "other":
+        return OtherMarker(family=_string(obj["family"]), fields=tuple(map(_string, obj["fields"])), **place)
+    if kind == "malformed":
+        return Malformed(reason=obj["reason"], **place)
+    raise ValueError(f"not the JSON form of an event: unknown type {kind!r}")
+
+
+def _string(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"expected a string, not {type(value).__name__}")
+    return value
+
+
+def _offset(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise TypeError(f"expected an offset, not {value!r}")
+    return value
