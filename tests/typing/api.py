@@ -1,0 +1,127 @@
+"""The public interface as a type checker must take it: `make lint` runs mypy --strict over this file, nothing runs it.
+
+A line with an ignore must be an error: mypy says so when it is none any more.
+"""
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Literal, assert_never, assert_type
+
+import streamcite
+from streamcite import (
+    OPENAI,
+    AsyncEventStream,
+    Citation,
+    CitationDict,
+    CitationFormat,
+    CitationParser,
+    Event,
+    EventStream,
+    Malformed,
+    OtherMarker,
+    ParserOptions,
+    Reference,
+    Source,
+)
+
+
+def parser() -> None:
+    parser = CitationParser(OPENAI, malformed="keep", repair=False, max_marker=100, max_payload=None)
+    assert_type(parser.feed("delta"), list[Event])
+    assert_type(parser.close(complete=True), list[Event])
+    assert_type(parser.held, str)
+    assert_type(CitationParser.restore(parser.snapshot(), malformed="keep"), CitationParser)
+    assert_type(streamcite.parse("text", format=OPENAI, complete=True), list[Event])
+    assert_type(streamcite.clean("text", malformed="keep"), str)
+
+    options: ParserOptions = {"repair": False, "max_marker": 64}
+    CitationParser(**options)
+    streamcite.parse("text", **options)
+    parser.feed(b"bytes")  # type: ignore[arg-type]
+    CitationParser(malformed="hide")  # type: ignore[arg-type]
+    streamcite.parse("text", unknown=1)  # type: ignore[call-arg]
+
+
+def events(event: Event) -> str:
+    match event:
+        case str():
+            return event
+        case Citation(family=family, references=references):
+            assert_type(references, tuple[Reference, ...])
+            assert_type(event.source_ids, tuple[str, ...])
+            assert_type(event.locator, str | None)
+            assert_type(event.repaired, bool)
+            return family
+        case OtherMarker(family=family, fields=fields):
+            assert_type(fields, tuple[str, ...])
+            return family
+        case Malformed(reason=reason):
+            assert_type((event.raw, event.text, event.start, event.end, event.position), tuple[str, str, int, int, int])
+            return reason
+        case _:
+            assert_never(event)
+
+
+def values(citation: Citation) -> None:
+    source_id, locator = Reference("turn0file0", "L1")
+    assert_type(source_id, str)
+    assert_type(locator, str | None)
+    citation.family = "other"  # type: ignore[misc]
+    round_trip: Event = streamcite.from_dict(streamcite.to_dict(citation))
+    streamcite.to_dict(round_trip)
+
+
+def formats() -> None:
+    own = CitationFormat(
+        start="[[", delimiter="|", stop="]]", families=("cite",), display={"url": lambda fields: fields[0]}
+    )
+    assert_type(own.write([Reference("a")], family="cite"), str)
+    assert_type(CitationFormat.from_dict(own.to_dict()), CitationFormat)
+    own.start = "<<"  # type: ignore[misc]
+
+
+def reasons(malformed: Malformed) -> bool:
+    return malformed.reason == "unclosed"
+
+
+def guide(text: str) -> str:
+    citations = streamcite.extract_citations(text, families=["cite", "filecite"])
+    assert_type(citations, list[CitationDict])
+    assert_type(citations[0]["source_ids"], list[str])
+    assert_type(citations[0]["locator"], str | None)
+    return streamcite.strip_citations(text, citations)
+
+
+def sources(source: Source) -> Mapping[str, Source]:
+    assert_type(source.title, str | None)
+    assert_type(source.metadata, Mapping[str, object])
+    source.text = "other"  # type: ignore[misc]
+    return {source.id: source, "b": Source("b", "text", url="https://example.org", metadata={"page": 1})}
+
+
+class Chunk:
+    delta: str | None
+
+
+def streams(deltas: list[str], chunks: Iterator[Chunk], complete: Literal[True] = True) -> None:
+    stream = streamcite.iter_events(deltas, complete=complete, malformed="keep")
+    assert_type(stream, EventStream)
+    with stream as entered:
+        assert_type(entered, EventStream)
+        for event in entered:
+            assert_type(event, Event)
+    assert_type(stream.held, str)
+    stream.close()
+    streamcite.iter_events(chunks, text=lambda chunk: chunk.delta, complete=lambda: True)
+    streamcite.iter_events(chunks)  # type: ignore[call-overload]
+
+
+async def async_streams(deltas: AsyncIterator[str], chunks: AsyncIterator[Chunk]) -> None:
+    stream = streamcite.aiter_events(deltas, repair=False)
+    assert_type(stream, AsyncEventStream)
+    async with stream as entered:
+        assert_type(entered, AsyncEventStream)
+        async for event in entered:
+            assert_type(event, Event)
+    await stream.aclose()
+    streamcite.aiter_events(chunks, text=lambda chunk: chunk.delta)
+    streamcite.aiter_events(chunks)  # type: ignore[call-overload]
