@@ -5,24 +5,29 @@ from .format import CHATGPT, OPENAI, CitationFormat
 from .guide import CitationDict, extract_citations, strip_citations
 from .parser import CitationParser, ParserClosed, ParserOptions, clean, parse
 from .sources import Source
+from .stream import AsyncEventStream, EventStream, aiter_events, iter_events
 
 __all__ = [
     "CHATGPT",
     "OPENAI",
+    "AsyncEventStream",
     "Citation",
     "CitationDict",
     "CitationFormat",
     "CitationParser",
     "Event",
+    "EventStream",
     "Malformed",
     "OtherMarker",
     "ParserClosed",
     "ParserOptions",
     "Reference",
     "Source",
+    "aiter_events",
     "clean",
     "extract_citations",
     "from_dict",
+    "iter_events",
     "parse",
     "strip_citations",
     "to_dict",

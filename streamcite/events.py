@@ -243,10 +243,16 @@ def _from_dict(obj: Mapping[str, Any]) -> Event:
     kind = obj["type"]
     if kind == "text":
         return _string(obj["text"])
-    place: dict[str, Any] = {"raw": _string(obj["raw"]), "start": _offset(obj["start"]), "position": _offset(obj["position"])}
+    place: dict[str, Any] = {
+        "raw": _string(obj["raw"]),
+        "start": _offset(obj["start"]),
+        "position": _offset(obj["position"]),
+    }
     if kind == "citation":
         references = tuple(
-            Reference(_string(reference["source_id"]), None if reference["locator"] is None else _string(reference["locator"]))
+            Reference(
+                _string(reference["source_id"]), None if reference["locator"] is None else _string(reference["locator"])
+            )
             for reference in obj["references"]
         )
         return Citation(family=_string(obj["family"]), references=references, repaired=bool(obj["repaired"]), **place)

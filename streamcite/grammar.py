@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from .format import CitationFormat
 
 
-
 def _family(guard: str = "") -> str:
     return rf"{guard}[A-Za-z](?:{guard}[A-Za-z0-9_-]){{0,31}}"
 
@@ -172,20 +171,20 @@ class Scanner(NamedTuple):
         in_text: searches the next token that counts in text.
         in_marker: searches the next token that counts inside a marker.
         token: matches such a token, there.
-        name: matches what can be a family name, perhaps nothing, there.
+        name: gives the end of what can be a family name, perhaps nothing, there.
     """
 
     in_text: Callable[[str, int], re.Match[str] | None]
     in_marker: Callable[[str, int], re.Match[str] | None]
     token: Callable[[str, int], re.Match[str] | None]
-    name: Callable[[str, int], re.Match[str] | None]
+    name: Callable[[str, int], int]
 
 
 class Grammar:
     """Hold what is derived from a format once, for every parser that shares it.
 
     Attributes:
-        open: the scanner while more input may come: a token that is still incomplete at the end of the text is found too.
+        open: the scanner while more input may come: a token still incomplete at the end of the text is found too.
         closed: the scanner once no more input can come.
         in_plain: whether a string that is ASCII or printable can hold no part of a token, nor an ignored character.
         common: the usual characters a field may hold, without those a token is made of.
@@ -311,8 +310,10 @@ def _scanner(fmt: CitationFormat, *, incomplete: bool) -> Scanner:
     pattern = re.compile(in_marker)
     # Only where a token can begin with what a name is made of must each letter be tested for being one.
     lettered = any(re.match(r"[A-Za-z0-9_-]", token) for token in fmt.tokens)
-    name = re.compile(f"(?:{_family(f'(?!{in_marker})' if lettered else '')})?")
-    return Scanner(in_text.search, pattern.search, pattern.match, name.match)
+    name = re.compile(_family(f"(?!{in_marker})" if lettered else "")).match
+    return Scanner(
+        in_text.search, pattern.search, pattern.match, lambda text, i: found.end() if (found := name(text, i)) else i
+    )
 
 
 def _any_of(tokens: Iterable[str], *, incomplete: bool) -> str:
@@ -320,7 +321,7 @@ def _any_of(tokens: Iterable[str], *, incomplete: bool) -> str:
 
 
 def _one(token: str, *, incomplete: bool) -> str:
-    """Give a pattern for a token, and with ``incomplete`` for each beginning of it that stands at the end of the text."""
+    """Give a pattern for a token, and with ``incomplete`` for any beginning of it at the end of the text."""
     if not incomplete:
         return re.escape(token)
     pattern = ""
@@ -330,4 +331,6 @@ def _one(token: str, *, incomplete: bool) -> str:
 
 
 def _first_punctuation(token: str) -> int:
-    return next((k for k, character in enumerate(token) if unicodedata.category(character) in ("Po", "Pe", "Pf")), len(token))
+    return next(
+        (k for k, character in enumerate(token) if unicodedata.category(character) in ("Po", "Pe", "Pf")), len(token)
+    )

@@ -1,8 +1,8 @@
-"""The state machine: token deltas in, clean text and citation events out. **This file owns the only state of the core.**
+"""The state machine: token deltas in, clean text and citation events out. This file owns the only state of the core.
 
-The state is the text that was fed and not yet handed out (what the open marker was read to hold, and behind it what could
-not be decided yet), how to read on in that marker's body, and two offsets. What each step does is said by semantics,
-section 3; what one marker *is* stands in `grammar`.
+The state is the text that was fed and not yet handed out (what the open marker was read to hold, and behind it what
+could not be decided yet), how to read on in that marker's body, and two offsets. What each step does is said by
+semantics, section 3; what one marker *is* stands in `grammar`.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class CitationParser:
 
     def __init__(
         self,
-        format: CitationFormat = OPENAI,  # noqa: A002  # the option's name in semantics, section 3
+        format: CitationFormat = OPENAI,
         *,
         malformed: Literal["drop", "keep"] = "drop",
         repair: bool = True,
@@ -255,14 +255,13 @@ class CitationParser:
     def _open(self, text: str, mark: int, i: int, events: list[Event], scanner: Scanner) -> int:
         """Read a family name behind the start that stands at ``mark`` and ends at ``i``."""
         fmt = self._options.grammar.fmt
-        name = scanner.name(text, i)
-        j = name.end()
+        j = scanner.name(text, i)
         found = scanner.token(text, j)
         token = found[0] if found else ""
         offset = self._end - len(text) + mark
         if token == fmt.delimiter:
             j += len(token)
-            body = self._options.grammar.body(name[0])
+            body = self._options.grammar.body(text[i : j - len(token)])
             self._body, self._field, self._start, self._head = body, 0, offset, j - mark
             self._limit = self._options.limits[body.is_payload]
             if j == len(text):
@@ -279,9 +278,7 @@ class CitationParser:
             events.append(text[i:j])
         return j
 
-    def _read_body(
-        self, body: Body, text: str, i: int, events: list[Event], scanner: Scanner
-    ) -> tuple[str, int]:
+    def _read_body(self, body: Body, text: str, i: int, events: list[Event], scanner: Scanner) -> tuple[str, int]:
         fmt = self._options.grammar.fmt
         origin = self._end - len(text)
         mark = max(self._start - origin, 0)  # from where on the text is the open marker's

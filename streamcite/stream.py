@@ -1,0 +1,276 @@
+"""Iterables of chunks in, events out: `iter_events` for any iterable, `aiter_events` for any asynchronous one.
+
+Both only drive a `CitationParser`, which holds all state, and close what they were given. One piece of the parser
+stands here again: its test for "no markup, nothing held", which saves a call for each delta that has none.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Generator, Iterable, Iterator
+from types import TracebackType
+from typing import Any, Self, TypeAlias, TypeVar, Unpack, overload
+
+from .events import Event
+from .parser import CitationParser, ParserOptions
+
+T = TypeVar("T")
+_Complete: TypeAlias = bool | Callable[[], bool]
+
+_isascii = str.isascii
+_isprintable = str.isprintable
+
+
+class EventStream(Iterator[Event]):
+    """Iterate over the events of a stream; `iter_events` makes one.
+
+    The iterable that was given is closed once: at the end of the stream, at an error in it, by `close`, at the end of a
+    ``with`` block, or when a loop that was left holds the last reference.
+    """
+
+    __slots__ = ("_events", "_parser", "_source")
+
+    def __init__(self, parser: CitationParser, events: Generator[Event, None, None], source: _Source) -> None:
+        self._parser = parser
+        self._events = events
+        self._source = source
+
+    @property
+    def held(self) -> str:
+        """Give the end of the input that is in no event: after an error or `close`, the marker it broke off in."""
+        return self._parser.held
+
+    def close(self) -> None:
+        """End the iteration and close the iterable that was given. What is held stays readable as `held`."""
+        try:
+            self._events.close()
+        finally:
+            self._source.close()
+
+    def __iter__(self) -> Iterator[Event]:
+        return self._events
+
+    def __next__(self) -> Event:
+        return next(self._events)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class AsyncEventStream(AsyncIterator[Event]):
+    """Iterate over the events of an asynchronous stream; `aiter_events` makes one. Runs on asyncio and trio.
+
+    The iterable that was given is closed once: at the end of the stream, at an error in it or a cancellation while
+    waiting for it, by `aclose`, or at the end of an ``async with`` block. No cancellation cuts the closing short.
+    """
+
+    __slots__ = ("_events", "_parser", "_source")
+
+    def __init__(self, parser: CitationParser, events: AsyncGenerator[Event, None], source: _Source) -> None:
+        self._parser = parser
+        self._events = events
+        self._source = source
+
+    @property
+    def held(self) -> str:
+        """Give the end of the input that is in no event: after an error or `aclose`, the marker it broke off in."""
+        return self._parser.held
+
+    async def aclose(self) -> None:
+        """End the iteration and close the iterable that was given. What is held stays readable as `held`."""
+        try:
+            await self._events.aclose()
+        finally:
+            await self._source.aclose()
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self._events
+
+    async def __anext__(self) -> Event:
+        return await anext(self._events)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+@overload
+def iter_events(
+    chunks: Iterable[str], *, complete: _Complete = False, **options: Unpack[ParserOptions]
+) -> EventStream: ...
+@overload
+def iter_events(
+    chunks: Iterable[T],
+    *,
+    text: Callable[[T], str | None] | None,
+    complete: _Complete = False,
+    **options: Unpack[ParserOptions],
+) -> EventStream: ...
+def iter_events(
+    chunks: Iterable[Any],
+    *,
+    text: Callable[[Any], str | None] | None = None,
+    complete: _Complete = False,
+    **options: Unpack[ParserOptions],
+) -> EventStream:
+    """Iterate over the events of a stream of chunks.
+
+    Args:
+        chunks: any iterable. It is closed by its ``close``, if it has one, when the stream ends or is closed.
+        text: picks the delta out of a chunk; None for a chunk without. Left out, each chunk is a delta.
+        complete: whether an answer whose chunks come to their end has ended by itself, as for `CitationParser.close`;
+            or a function that is asked when that end is reached, for who learns it from the chunks.
+        options: as for `CitationParser`.
+
+    Returns:
+        An iterator over the events, in order, that is also a context manager. Nothing is read ahead.
+
+    Raises:
+        TypeError: ``chunks`` is no iterable, or an option is of the wrong type; while iterating, a delta is no ``str``.
+        ValueError: an option is out of its range.
+    """
+    parser = CitationParser(**options)
+    source = _Source(chunks, iter(chunks))
+    return EventStream(parser, _drive(parser, source, text, complete), source)
+
+
+@overload
+def aiter_events(
+    chunks: AsyncIterable[str], *, complete: _Complete = False, **options: Unpack[ParserOptions]
+) -> AsyncEventStream: ...
+@overload
+def aiter_events(
+    chunks: AsyncIterable[T],
+    *,
+    text: Callable[[T], str | None] | None,
+    complete: _Complete = False,
+    **options: Unpack[ParserOptions],
+) -> AsyncEventStream: ...
+def aiter_events(
+    chunks: AsyncIterable[Any],
+    *,
+    text: Callable[[Any], str | None] | None = None,
+    complete: _Complete = False,
+    **options: Unpack[ParserOptions],
+) -> AsyncEventStream:
+    """Iterate over the events of an asynchronous stream of chunks, on asyncio or trio.
+
+    Args:
+        chunks: any asynchronous iterable. It is closed by its ``aclose`` or else its ``close``, a coroutine or not, if
+            it has one, when the stream ends or is closed.
+        text: as for `iter_events`.
+        complete: as for `iter_events`.
+        options: as for `CitationParser`.
+
+    Returns:
+        An asynchronous iterator over the events, in order, that is also an asynchronous context manager. Nothing is
+        read ahead, and the only waiting is that for the next chunk.
+
+    Raises:
+        TypeError: ``chunks`` is no asynchronous iterable, or an option is of the wrong type; while iterating, a delta
+            is no ``str``.
+        ValueError: an option is out of its range.
+    """
+    parser = CitationParser(**options)
+    source = _Source(chunks, aiter(chunks))
+    return AsyncEventStream(parser, _adrive(parser, source, text, complete), source)
+
+
+class _Source:
+    """Close what was given, and the iterator that was made of it, once.
+
+    The driver and the stream object share it, so that neither needs a reference to the other: a loop that is left lets
+    go of the driver, and with it of the source, at once.
+    """
+
+    __slots__ = ("_given", "iterator")
+
+    def __init__(self, given: object, iterator: Any) -> None:
+        self._given: tuple[object, ...] = (given,) if iterator is given else (iterator, given)
+        self.iterator = iterator
+
+    def close(self) -> None:
+        given, self._given = self._given, ()
+        for closable in given:
+            close = getattr(closable, "close", None)
+            if close is not None:
+                close()
+
+    async def aclose(self) -> None:
+        given, self._given = self._given, ()
+        closers = [getattr(closable, "aclose", None) or getattr(closable, "close", None) for closable in given]
+        if not any(closers):
+            return
+        from anyio import CancelScope  # loaded when an asynchronous stream needs it, not with the package
+
+        with CancelScope(shield=True):
+            for close in filter(None, closers):
+                result = close()
+                if inspect.isawaitable(result):
+                    await result
+
+
+# The two drivers differ in "async" and "await" only. What a delta means is decided by the parser; where it cannot hold
+# markup and nothing is held, `feed` would hand back the same delta (a test proves the two equal). The length of those
+# is counted here and told to the parser before it reads on, which is cheaper than telling it of each.
+
+
+def _drive(
+    parser: CitationParser, source: _Source, text: Callable[[Any], str | None] | None, complete: _Complete
+) -> Generator[Event, None, None]:
+    idle, passed = parser._idle, 0
+    try:
+        for chunk in source.iterator:
+            delta = chunk if text is None else text(chunk) or ""
+            if idle and (_isascii(delta) or _isprintable(delta)):
+                if delta:
+                    passed += len(delta)
+                    yield delta
+            else:
+                for event in _feed(parser, passed, delta):
+                    yield event
+                idle, passed = parser._idle, 0
+        for event in _close(parser, passed, complete):
+            yield event
+    finally:
+        source.close()
+
+
+async def _adrive(
+    parser: CitationParser, source: _Source, text: Callable[[Any], str | None] | None, complete: _Complete
+) -> AsyncGenerator[Event, None]:
+    idle, passed = parser._idle, 0
+    try:
+        async for chunk in source.iterator:
+            delta = chunk if text is None else text(chunk) or ""
+            if idle and (_isascii(delta) or _isprintable(delta)):
+                if delta:
+                    passed += len(delta)
+                    yield delta
+            else:
+                for event in _feed(parser, passed, delta):
+                    yield event
+                idle, passed = parser._idle, 0
+        for event in _close(parser, passed, complete):
+            yield event
+    finally:
+        await source.aclose()
+
+
+def _feed(parser: CitationParser, passed: int, delta: str) -> list[Event]:
+    parser._end += passed
+    return parser.feed(delta)
+
+
+def _close(parser: CitationParser, passed: int, complete: _Complete) -> list[Event]:
+    parser._end += passed
+    return parser.close(complete=complete if isinstance(complete, bool) else complete())
