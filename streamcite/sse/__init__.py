@@ -3,6 +3,6 @@
 The format is that of the HTML Living Standard, section 9.2, "Server-sent events".
 """
 
-from streamcite.sse.encode import encode
+from .encode import encode
 
 __all__ = ["encode"]

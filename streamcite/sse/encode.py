@@ -11,14 +11,14 @@ def encode(data: str, *, event: str | None = None, id: str | None = None) -> byt
     """Encode one server-sent event, its closing blank line included.
 
     Args:
-        data: The payload. Every line end in it (CR, LF or CRLF) starts another ``data:`` line,
+        data: The payload. Every line end in it (CR, LF or CRLF) starts another `data:` line,
             and a reader joins the lines with LF. UTF-8 has no lone surrogates, so a high and a
             low one in a row become the character they mean, and any other U+FFFD.
-        event: The event's type; None leaves the field out (a reader takes ``message``).
-        id: What a reader sends as ``Last-Event-ID``; None leaves the field out, ``""`` resets it.
+        event: The event's type; None leaves the field out (a reader takes `message`).
+        id: What a reader sends as `Last-Event-ID`; None leaves the field out, `""` resets it.
 
     Returns:
-        The frame in UTF-8: the ``event``, ``id`` and ``data`` lines, in this order, and an empty one.
+        The frame in UTF-8: the `event`, `id` and `data` lines, in this order, and an empty one.
 
     Raises:
         ValueError: `event` or `id` holds a line end or a lone surrogate, or `id` a NUL

@@ -7,11 +7,11 @@ It needs the extra: `pip install "streamcite[testing]"`.
         client.chat.completions.create(model="english", messages=[...], stream=True)
 """
 
-from streamcite.testing.recorded import RecordedAnswer, recorded_answers
-from streamcite.testing.tokens import token_deltas
+from .recorded import RecordedAnswer, recorded_answers
+from .tokens import token_deltas
 
 try:
-    from streamcite.testing.server import Server, serve
+    from .server import Server, serve
 except ModuleNotFoundError as error:
     if error.name not in {"starlette", "uvicorn"}:
         raise

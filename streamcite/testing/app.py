@@ -15,9 +15,10 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from streamcite.sse import encode
-from streamcite.testing.completion import chunks, completion
-from streamcite.testing.recorded import RecordedAnswer
-from streamcite.testing.request import APIError, ChatRequest
+
+from .completion import chunks, completion
+from .recorded import RecordedAnswer
+from .request import APIError, ChatRequest
 
 _T = TypeVar("_T")
 

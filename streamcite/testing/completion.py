@@ -10,9 +10,9 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from streamcite.testing.recorded import RecordedAnswer
-from streamcite.testing.request import ChatRequest
-from streamcite.testing.tokens import token_deltas
+from .recorded import RecordedAnswer
+from .request import ChatRequest
+from .tokens import token_deltas
 
 
 def chunks(answer: RecordedAnswer, request: ChatRequest) -> Iterator[dict[str, Any]]:

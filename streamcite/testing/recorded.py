@@ -11,7 +11,8 @@ from types import MappingProxyType
 from typing import Any
 
 from streamcite.sources import Source
-from streamcite.testing.tokens import token_deltas
+
+from .tokens import token_deltas
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +20,7 @@ class RecordedAnswer:
     """One answer of a model, raw, as the test server streams it.
 
     Attributes:
-        id: Its name, which a request gives as ``model``.
+        id: Its name, which a request gives as `model`.
         text: The whole answer, markers included.
         deltas: The pieces in which it streams, which joined are the text; without them it is cut
             by `token_deltas`.
@@ -53,7 +54,7 @@ def recorded_answers() -> Mapping[str, RecordedAnswer]:
     malformed markers, as models write them.
 
     Returns:
-        By id, read-only: ``english``, ``japanese``, and ``technical`` (code, a table and emoji).
+        By id, read-only: `english`, `japanese`, and `technical` (code, a table and emoji).
     """
     files = (resources.files(__package__) / "answers").iterdir()
     answers = [_read(json.loads(file.read_text("utf-8"))) for file in sorted(files, key=lambda file: file.name)]

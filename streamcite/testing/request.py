@@ -15,7 +15,7 @@ class APIError(Exception):
     Args:
         status: The HTTP status.
         message: For people.
-        code: For programs, such as ``model_not_found``; None where OpenAI sends none.
+        code: For programs, such as `model_not_found`; None where OpenAI sends none.
         param: The parameter that is wrong; None where it is none of them.
     """
 
@@ -37,7 +37,7 @@ class ChatRequest:
         stream: Chunks, instead of one completion.
         include_usage: A last chunk with the usage and no choices.
         n: How many choices; each is the same answer.
-        max_tokens: How many deltas at most; None for all. An answer that is cut by it finishes with ``length``.
+        max_tokens: How many deltas at most; None for all. An answer that is cut by it finishes with `length`.
     """
 
     model: str

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
-from streamcite.testing.app import build_app
-from streamcite.testing.recorded import RecordedAnswer, recorded_answers
+from .app import build_app
+from .recorded import RecordedAnswer, recorded_answers
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp

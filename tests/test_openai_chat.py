@@ -1,0 +1,314 @@
+"""`streamcite.openai.chat_events`: the real client, over a real socket, and every shape of a chunk that it can give."""
+
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+from openai import APIConnectionError, AsyncOpenAI, OpenAI
+from openai.types.chat import ChatCompletionChunk, ChatCompletionUserMessageParam
+
+from streamcite import AsyncEventStream, Citation, Event, EventStream, Malformed, ParserOptions, Reference, clean, parse
+from streamcite.openai import chat_events
+from streamcite.sse import encode
+from streamcite.testing import RecordedAnswer, Server, recorded_answers, serve
+
+# The openai client leaves its own and its HTTP client's generators unfinished behind [DONE]. Trio tells of them; only
+# openai can mend that.
+pytestmark = pytest.mark.filterwarnings(r"ignore:Async generator '(openai|http(x|core)2?)\.:ResourceWarning")
+
+MARKER = "\ue200cite\ue202turn0file1\ue202L8-L13\ue201"
+SENTENCE = f"It lasts.{MARKER} And \U0001f680 so on."
+ASK: list[ChatCompletionUserMessageParam] = [{"role": "user", "content": "How long does it last?"}]
+ANSWERS = recorded_answers()
+
+# One answer of several texts for each place where a line citation can be cut in two, one cut everywhere, one whole.
+CUTS: dict[str, tuple[str, ...]] = {f"cut-{at}": (SENTENCE[:at], SENTENCE[at:]) for at in range(1, len(SENTENCE))}
+CUTS |= {"cut-everywhere": tuple(SENTENCE), "cut-nowhere": (SENTENCE,)}
+
+every_answer = pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Server]:
+    cut = [RecordedAnswer(id=name, text=SENTENCE, deltas=deltas) for name, deltas in CUTS.items()]
+    with serve([*ANSWERS.values(), *cut]) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def client(running: Server) -> Iterator[OpenAI]:
+    with OpenAI(base_url=running.base_url, api_key="any", max_retries=0) as client:
+        yield client
+
+
+@pytest.fixture
+async def async_client(running: Server, anyio_backend: str) -> AsyncIterator[AsyncOpenAI]:
+    async with AsyncOpenAI(base_url=running.base_url, api_key="any", max_retries=0) as client:
+        yield client
+
+
+def joined(events: Iterable[Event]) -> list[Event]:
+    """The events with adjacent strings made one, as `parse` gives them."""
+    whole: list[Event] = []
+    for event in events:
+        if isinstance(event, str) and whole and isinstance(whole[-1], str):
+            whole[-1] += event
+        else:
+            whole.append(event)
+    return whole
+
+
+# Over the wire
+
+
+@every_answer
+@pytest.mark.parametrize("options", [{}, {"malformed": "keep", "repair": False}], ids=str)
+def test_a_stream_gives_what_the_parser_reads(client: OpenAI, answer: RecordedAnswer, options: ParserOptions) -> None:
+    with chat_events(client.chat.completions.create(model=answer.id, messages=ASK, stream=True), **options) as events:
+        assert isinstance(events, EventStream)
+        seen = joined(events)
+    assert seen == parse(answer.text, complete=True, **options)
+    assert "".join(map(str, seen)) == clean(answer.text, complete=True, **options)
+
+
+@every_answer
+@pytest.mark.anyio
+async def test_an_async_stream_gives_the_same(async_client: AsyncOpenAI, answer: RecordedAnswer) -> None:
+    stream = await async_client.chat.completions.create(model=answer.id, messages=ASK, stream=True)
+    async with chat_events(stream) as events:
+        assert isinstance(events, AsyncEventStream)
+        seen = joined([event async for event in events])
+    assert seen == parse(answer.text, complete=True)
+    assert stream.response.is_closed
+
+
+@pytest.mark.parametrize("model", CUTS)
+def test_a_marker_may_be_cut_anywhere(client: OpenAI, model: str) -> None:
+    with chat_events(client.chat.completions.create(model=model, messages=ASK, stream=True)) as events:
+        assert joined(events) == parse(SENTENCE)
+    citation = parse(SENTENCE)[1]
+    assert isinstance(citation, Citation)
+    assert citation.references == (Reference("turn0file1", "L8-L13"),)
+
+
+@pytest.mark.parametrize("kept", range(17, 32))
+def test_an_answer_that_the_limit_cuts_is_not_complete(client: OpenAI, kept: int) -> None:
+    # The deltas from the 18th to the 28th are the first marker.
+    answer = ANSWERS["english"]
+    stream = client.chat.completions.create(model=answer.id, messages=ASK, stream=True, max_tokens=kept)
+    with chat_events(stream) as events:
+        seen = joined(events)
+    assert seen == parse("".join(answer.deltas[:kept]))
+    assert isinstance(seen[-1], Malformed) == (18 <= kept < 28)
+
+
+def test_choices_that_interleave_do_not_mix(client: OpenAI) -> None:
+    stream = client.chat.completions.create(
+        model="technical", messages=ASK, stream=True, n=3, stream_options={"include_usage": True}
+    )
+    with chat_events(stream) as events:
+        assert joined(events) == parse(ANSWERS["technical"].text, complete=True)
+
+
+def test_leaving_closes_the_response(client: OpenAI) -> None:
+    stream = client.chat.completions.create(model="english", messages=ASK, stream=True)
+    with chat_events(stream) as events:
+        assert next(events) == "Yes"
+    assert stream.response.is_closed
+
+
+@pytest.mark.anyio
+async def test_leaving_closes_the_response_of_an_async_stream(async_client: AsyncOpenAI) -> None:
+    stream = await async_client.chat.completions.create(model="english", messages=ASK, stream=True)
+    async with chat_events(stream) as events:
+        assert await anext(events) == "Yes"
+    assert stream.response.is_closed
+
+
+@pytest.fixture
+def breaking() -> Iterator[str]:
+    """A server that promises more than it sends: half a marker, and then the connection is gone."""
+    content = SENTENCE[:15]
+    data = json.dumps({"choices": [{"index": 0, "delta": {"content": content}}]})
+
+    class Break(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(200)
+            self.send_header("content-type", "text/event-stream")
+            self.send_header("content-length", "1000000")
+            self.end_headers()
+            self.wfile.write(encode(data))
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Break) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/v1"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_a_broken_connection_raises_as_the_client_does_and_loses_nothing(breaking: str) -> None:
+    with OpenAI(base_url=breaking, api_key="any", max_retries=0) as client:
+        events = chat_events(client.chat.completions.create(model="any", messages=ASK, stream=True))
+        assert next(events) == "It lasts."
+        with pytest.raises(APIConnectionError):
+            next(events)
+    assert "It lasts." + events.held == SENTENCE[:15]
+
+
+# The shapes of chunks
+
+
+def choice(content: Any = None, index: int = 0, finish_reason: str | None = None, **delta: Any) -> dict[str, Any]:
+    return {"index": index, "delta": {"content": content, **delta}, "finish_reason": finish_reason}
+
+
+PROMPT_FILTER = {"choices": [], "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {}}]}
+USAGE = {"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}}
+TOOL_CALL = {
+    "index": 0,
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "find", "arguments": '{"q": "\ue200"}'},
+}
+
+# Chunks that carry no text of choice 0. None of them may crash, show anything, or end the answer.
+SILENT: dict[str, dict[str, Any]] = {
+    "an empty chunk": {},
+    "choices are null": {"choices": None},
+    "Azure's prompt filter": PROMPT_FILTER,
+    "usage": USAGE,
+    "role only": {"choices": [{"index": 0, "delta": {"role": "assistant"}, "finish_reason": None}]},
+    "content is null": {"choices": [choice(None)]},
+    "content is empty": {"choices": [choice("")]},
+    "content is no string": {"choices": [choice([{"type": "text", "text": "never"}])]},
+    "delta is null": {"choices": [{"index": 0, "delta": None, "finish_reason": None}]},
+    "delta is absent": {"choices": [{"index": 0}]},
+    "delta is empty": {"choices": [{"index": 0, "delta": {}}]},
+    "a choice is null": {"choices": [None]},
+    "a choice is empty": {"choices": [{}]},
+    "refusal": {"choices": [choice(None, refusal="I cannot.")]},
+    "tool call": {"choices": [choice(None, tool_calls=[TOOL_CALL])]},
+    "function call": {"choices": [choice(None, function_call={"name": "find", "arguments": "{"})]},
+    "reasoning": {"choices": [choice(None, reasoning_content=f"Hm.{MARKER}")]},
+    "annotations": {"choices": [choice(None, annotations=[{"type": "url_citation"}])]},
+    "finish_reason is empty": {"choices": [choice(None, finish_reason="")]},
+    "another choice": {"choices": [choice("never", index=1)]},
+    "another choice finishes": {"choices": [choice(None, index=1, finish_reason="stop")]},
+    "unknown object": {"object": "ping", "choices": []},
+}
+
+
+def chunks(*shapes: dict[str, Any]) -> Iterator[ChatCompletionChunk]:
+    """Build chunks as the client does: without validation."""
+    for shape in shapes:
+        yield ChatCompletionChunk.construct(**{"object": "chat.completion.chunk", **shape})
+
+
+async def async_chunks(*shapes: dict[str, Any]) -> AsyncIterator[ChatCompletionChunk]:
+    for chunk in chunks(*shapes):
+        yield chunk
+
+
+@pytest.mark.parametrize("silent", SILENT.values(), ids=SILENT)
+def test_a_chunk_without_text_changes_nothing_wherever_it_comes(silent: dict[str, Any]) -> None:
+    pieces = [{"choices": [choice(piece)]} for piece in SENTENCE]
+    everywhere = [silent, *(shape for piece in pieces for shape in (piece, silent))]
+    assert joined(chat_events(chunks(*everywhere))) == parse(SENTENCE)
+
+
+@pytest.mark.parametrize("silent", SILENT.values(), ids=SILENT)
+def test_a_chunk_without_text_does_not_make_the_answer_complete(silent: dict[str, Any]) -> None:
+    shapes = [{"choices": [choice(SENTENCE[:20])]}, silent]
+    assert joined(chat_events(chunks(*shapes))) == parse(SENTENCE[:20])
+
+
+@pytest.mark.anyio
+async def test_an_async_stream_passes_over_the_same_chunks(anyio_backend: str) -> None:
+    shapes = [shape for piece in SENTENCE for shape in [{"choices": [choice(piece)]}, *SILENT.values()]]
+    async with chat_events(async_chunks(*shapes)) as events:
+        assert joined([event async for event in events]) == parse(SENTENCE)
+
+
+UNCLOSED = "It lasts.\ue200cite\ue202turn0file1"
+
+
+@pytest.mark.parametrize(
+    ("last", "complete"),
+    [
+        ([{"choices": [choice(None, finish_reason="stop")]}], True),
+        ([{"choices": [choice("", finish_reason="stop")]}, USAGE], True),
+        ([{"choices": [{"index": 0, "delta": None, "finish_reason": "stop"}]}], True),
+        ([{"choices": [choice(None, finish_reason="stop")]}, {"choices": [choice(None)]}], True),
+        ([{"choices": [choice("x", index=1), choice(None, finish_reason="stop")]}], True),
+        ([{"choices": [choice(None, finish_reason="length")]}], False),
+        ([{"choices": [choice(None, finish_reason="content_filter")]}], False),
+        ([{"choices": [choice(None, finish_reason="tool_calls")]}], False),
+        ([{"choices": [choice(None, finish_reason="")]}], False),
+        ([{"choices": [choice(None, index=1, finish_reason="stop")]}], False),
+        ([USAGE], False),
+        ([], False),
+    ],
+)
+def test_only_stop_completes_the_answer(last: list[dict[str, Any]], complete: bool) -> None:
+    seen = joined(chat_events(chunks({"choices": [choice(UNCLOSED)]}, *last)))
+    assert seen == parse(UNCLOSED, complete=complete)
+    assert isinstance(seen[-1], Citation) == complete
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("reason", ["stop", "length"])
+async def test_only_stop_completes_an_async_answer(anyio_backend: str, reason: str) -> None:
+    async with chat_events(async_chunks({"choices": [choice(UNCLOSED, finish_reason=reason)]})) as events:
+        assert joined([event async for event in events]) == parse(UNCLOSED, complete=reason == "stop")
+
+
+def test_text_beside_the_finish_reason_or_another_choice_is_kept() -> None:
+    shapes = [
+        {"choices": [choice("no", index=1), choice("It "), choice("no", index=2)]},
+        {"choices": [choice("lasts.", finish_reason="stop")]},
+    ]
+    assert joined(chat_events(chunks(*shapes))) == ["It lasts."]
+
+
+def test_a_server_that_numbers_no_choices_has_one() -> None:
+    assert joined(chat_events(chunks({"choices": [{"delta": {"content": SENTENCE}}]}))) == parse(SENTENCE)
+
+
+# Misuse, and what is loaded
+
+
+async def never_awaited() -> Iterator[ChatCompletionChunk]:
+    return chunks()
+
+
+def test_what_is_no_stream_is_misuse(client: OpenAI) -> None:
+    completion = client.chat.completions.create(model="english", messages=ASK)
+    with closing(never_awaited()) as coroutine:
+        not_streams: list[Any] = [completion, coroutine, None]
+        for not_stream in not_streams:
+            with pytest.raises(TypeError, match=r"expected what create\(stream=True\) returns, awaited"):
+                chat_events(not_stream)
+
+
+def test_a_wrong_option_is_misuse_at_once() -> None:
+    with pytest.raises(ValueError, match="max_marker"):
+        chat_events(chunks(), max_marker=7)
+
+
+def test_the_adapter_loads_neither_openai_nor_anyio() -> None:
+    program = "import sys, streamcite.openai; print(sorted({'openai', 'anyio', 'pydantic'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
