@@ -6,6 +6,9 @@ A line with an ignore must be an error: mypy says so when it is none any more.
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Literal, assert_never, assert_type
 
+from openai import AsyncStream, Stream
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
+
 import streamcite
 from streamcite import (
     OPENAI,
@@ -22,6 +25,8 @@ from streamcite import (
     Reference,
     Source,
 )
+from streamcite.openai import chat_events
+from streamcite.sse import encode
 
 
 def parser() -> None:
@@ -112,7 +117,7 @@ def streams(deltas: list[str], chunks: Iterator[Chunk], complete: Literal[True] 
     assert_type(stream.held, str)
     stream.close()
     streamcite.iter_events(chunks, text=lambda chunk: chunk.delta, complete=lambda: True)
-    streamcite.iter_events(chunks)  # type: ignore[call-overload]
+    streamcite.iter_events(chunks)  # type: ignore[arg-type]
 
 
 async def async_streams(deltas: AsyncIterator[str], chunks: AsyncIterator[Chunk]) -> None:
@@ -124,4 +129,17 @@ async def async_streams(deltas: AsyncIterator[str], chunks: AsyncIterator[Chunk]
             assert_type(event, Event)
     await stream.aclose()
     streamcite.aiter_events(chunks, text=lambda chunk: chunk.delta)
-    streamcite.aiter_events(chunks)  # type: ignore[call-overload]
+    streamcite.aiter_events(chunks)  # type: ignore[arg-type]
+
+
+def chat(stream: Stream[ChatCompletionChunk], whole: ChatCompletion) -> None:
+    assert_type(chat_events(stream, malformed="keep"), EventStream)
+    chat_events(whole)  # type: ignore[call-overload]
+
+
+def async_chat(stream: AsyncStream[ChatCompletionChunk]) -> None:
+    assert_type(chat_events(stream), AsyncEventStream)
+
+
+def frames() -> bytes:
+    return encode("data", event="message", id="1")
