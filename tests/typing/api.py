@@ -27,6 +27,7 @@ from streamcite import (
 )
 from streamcite.openai import chat_events
 from streamcite.sse import encode
+from streamcite.testing import RecordedAnswer, serve, token_deltas
 
 
 def parser() -> None:
@@ -134,7 +135,7 @@ async def async_streams(deltas: AsyncIterator[str], chunks: AsyncIterator[Chunk]
 
 def chat(stream: Stream[ChatCompletionChunk], whole: ChatCompletion) -> None:
     assert_type(chat_events(stream, malformed="keep"), EventStream)
-    chat_events(whole)  # type: ignore[call-overload]
+    chat_events(whole)  # type: ignore[arg-type]
 
 
 def async_chat(stream: AsyncStream[ChatCompletionChunk]) -> None:
@@ -143,3 +144,10 @@ def async_chat(stream: AsyncStream[ChatCompletionChunk]) -> None:
 
 def frames() -> bytes:
     return encode("data", event="message", id="1")
+
+
+def testing() -> list[str]:
+    with serve(pace=0.1) as server:
+        assert_type(server.base_url, str)
+        assert_type(server.answers, Mapping[str, RecordedAnswer])
+    return token_deltas(server.answers["english"].text)
