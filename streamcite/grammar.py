@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -34,6 +34,12 @@ BEFORE, INSIDE, BEHIND = range(3)
 # The field state of an opaque body: which kind it is, and for JSON whether a newline (and a \r) was just read.
 UNDECIDED, PLAIN, JSON, JSON_NEWLINE, JSON_NEWLINE_RETURN = range(5)
 
+# The groups of a start in text; the last one that took part says what was found behind the start and the name.
+NAME, DELIMITER, STOP, INCOMPLETE = range(2, 6)
+
+never = frozenset[str]().issuperset
+"""Say of every delta but the empty one that it is not just more of an open marker."""
+
 References: TypeAlias = tuple[Reference, ...]
 
 
@@ -44,6 +50,14 @@ class Strict:
 
     def __init__(self, grammar: Grammar) -> None:
         self._grammar = grammar
+        one_character = len(grammar.fmt.delimiter) == 1
+        self.quiet = grammar.common.union(grammar.fmt.delimiter).issuperset if one_character else never
+
+    def resume(self, state: int, last: str) -> int:
+        """Give the field state behind the character ``last``, when only `quiet` deltas were read since ``state``."""
+        if last == self._grammar.fmt.delimiter:
+            return BEFORE
+        return state if last.isspace() else INSIDE
 
     def advance(self, text: str, i: int, j: int, state: int) -> tuple[int, int]:
         """Read ``text[i:j]``, in which no token of the format stands.
@@ -94,9 +108,14 @@ class Spaced:
     """Read a body whose fields may hold spaces. The field state is the length of the field so far."""
 
     is_payload = False
+    quiet = staticmethod(never)
 
     def __init__(self, grammar: Grammar) -> None:
         self._grammar = grammar
+
+    def resume(self, state: int, last: str) -> int:
+        """As `Strict.resume`."""
+        return state
 
     def advance(self, text: str, i: int, j: int, state: int) -> tuple[int, int]:
         """As `Strict.advance`."""
@@ -126,6 +145,11 @@ class Opaque:
     """Read a body that holds no citations: JSON, or else plain fields."""
 
     is_payload = True
+    quiet = staticmethod(never)
+
+    def resume(self, state: int, last: str) -> int:
+        """As `Strict.resume`."""
+        return state
 
     def advance(self, text: str, i: int, j: int, state: int) -> tuple[int, int]:
         """As `Strict.advance`."""
@@ -168,16 +192,14 @@ class Scanner(NamedTuple):
     """Find the tokens of a format; each function takes the text and the index to begin at.
 
     Attributes:
-        in_text: searches the next token that counts in text.
-        in_marker: searches the next token that counts inside a marker.
-        token: matches such a token, there.
-        name: gives the end of what can be a family name, perhaps nothing, there.
+        in_text: gives each token that counts in text. That of a start holds what can be read behind it as well: group
+            ``NAME``, a family name, perhaps none; and, as the last group, `DELIMITER` or `STOP` if one follows, or
+            `INCOMPLETE` if what follows is part of a token at the end of the text.
+        in_marker: searches the next token inside a marker.
     """
 
-    in_text: Callable[[str, int], re.Match[str] | None]
+    in_text: Callable[[str, int], Iterator[re.Match[str]]]
     in_marker: Callable[[str, int], re.Match[str] | None]
-    token: Callable[[str, int], re.Match[str] | None]
-    name: Callable[[str, int], int]
 
 
 class Grammar:
@@ -197,6 +219,7 @@ class Grammar:
         special = fmt.ignored.union(*fmt.tokens)
         self.in_plain = not any(character.isascii() or character.isprintable() for character in special)
         self._tokens = re.compile(_any_of(fmt.tokens, incomplete=False))
+        self._longest_first = sorted(fmt.tokens, key=len, reverse=True)
         self._field_char = re.compile(fmt.field_chars).fullmatch
         self.common = frozenset(filter(self.field_holds, COMMON_CHARACTERS)).difference(*fmt.tokens)
         self._source_id = re.compile(fmt.source_id).fullmatch
@@ -288,10 +311,10 @@ class Grammar:
 
     def _without_markup(self, shown: str) -> str:
         kept: list[str] = []
-        for character in self._unshown.sub("", shown):
+        # Removing a token can bring the ends of another together, so each is looked for as its last part arrives.
+        for character in self._tokens.sub("", self._unshown.sub("", shown)):
             kept.append(character)
-            # Removing one token can bring the ends of another together, so each is looked for as its last part arrives.
-            for token in self.fmt.tokens:
+            for token in self._longest_first:
                 if character == token[-1] and kept[-len(token) :] == list(token):
                     del kept[-len(token) :]
         return "".join(kept)
@@ -302,18 +325,17 @@ grammar = lru_cache(maxsize=64)(Grammar)
 
 
 def _scanner(fmt: CitationFormat, *, incomplete: bool) -> Scanner:
-    # A lone delimiter or stop is markup only if no text could mean it: "|" and "]]" are text, U+E202 is not.
-    private = all(unicodedata.category(character) == "Co" for token in fmt.tokens for character in token)
-    text_tokens = [*(fmt.tokens if private else [fmt.start]), *sorted(fmt.ignored)]
-    in_text = re.compile(_any_of(text_tokens, incomplete=incomplete))
+    start, delimiter, stop = map(re.escape, fmt.tokens)
     in_marker = _any_of(fmt.tokens, incomplete=incomplete)
-    pattern = re.compile(in_marker)
     # Only where a token can begin with what a name is made of must each letter be tested for being one.
     lettered = any(re.match(r"[A-Za-z0-9_-]", token) for token in fmt.tokens)
-    name = re.compile(_family(f"(?!{in_marker})" if lettered else "")).match
-    return Scanner(
-        in_text.search, pattern.search, pattern.match, lambda text, i: found.end() if (found := name(text, i)) else i
-    )
+    name = _family(f"(?!{in_marker})" if lettered else "")
+    opening = f"({start})({name})?(?:({delimiter})|({stop})|((?!{start})(?:{in_marker})))?"
+    # A lone delimiter or stop is markup only if no text could mean it: "|" and "]]" are text, U+E202 is not.
+    private = all(unicodedata.category(character) == "Co" for token in fmt.tokens for character in token)
+    others = [*(fmt.tokens if private else [fmt.start]), *sorted(fmt.ignored)]
+    in_text = f"{opening}|{_any_of(others, incomplete=incomplete)}"
+    return Scanner(re.compile(in_text).finditer, re.compile(in_marker).search)
 
 
 def _any_of(tokens: Iterable[str], *, incomplete: bool) -> str:

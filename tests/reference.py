@@ -328,17 +328,19 @@ class _Reader:
             return ""
         if not isinstance(text, str):
             return ""
-        # Once more for as long as the pieces that are left make a new token.
-        while (less := self.without_markup(text)) != text:
-            text = less
+        text = "".join(c for c in text if c not in tuple(self.fmt.ignored) and unicodedata.category(c) != "Cs")
+        text = self.without_tokens(text)
+        # The pieces that are left can make a new token: the one that ends first goes first, of two the longer.
+        while made := [(text.find(t) + len(t), -len(t)) for t in self.fmt.tokens if t in text]:
+            end, length = min(made)
+            text = text[: end + length] + text[end:]
         return text
 
-    def without_markup(self, text: str) -> str:
+    def without_tokens(self, text: str) -> str:
         kept = ""
         while text:
             token = next((t for t in self.fmt.tokens if text.startswith(t)), "")
-            if not token and text[0] not in tuple(self.fmt.ignored) and unicodedata.category(text[0]) != "Cs":
-                kept += text[0]
+            kept += "" if token else text[0]
             text = text[len(token) or 1 :]
         return kept
 
