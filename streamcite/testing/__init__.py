@@ -12,12 +12,12 @@ from .tokens import token_deltas
 
 try:
     from .server import Server, serve
-except ModuleNotFoundError as error:
-    if error.name not in {"starlette", "uvicorn"}:
+except ModuleNotFoundError as _error:
+    if _error.name not in {"starlette", "uvicorn"}:
         raise
     raise ModuleNotFoundError(
-        f'{error.name} is not installed; streamcite.testing needs it: pip install "streamcite[testing]"',
-        name=error.name,
-    ) from error
+        f'{_error.name} is not installed; streamcite.testing needs it: pip install "streamcite[testing]"',
+        name=_error.name,
+    ) from _error
 
 __all__ = ["RecordedAnswer", "Server", "recorded_answers", "serve", "token_deltas"]

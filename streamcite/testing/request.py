@@ -22,9 +22,8 @@ class APIError(Exception):
     def __init__(self, status: int, message: str, *, code: str | None = None, param: str | None = None) -> None:
         super().__init__(message)
         self.status = status
-        self.body = {
-            "error": {"message": message, "type": "invalid_request_error", "param": param, "code": code},
-        }
+        error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
+        self.body: dict[str, dict[str, str | None]] = {"error": error}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
