@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 Reason: TypeAlias = Literal[
     "stray_delimiter",
@@ -235,7 +235,7 @@ def from_dict(obj: Mapping[str, Any]) -> Event:
     """
     try:
         return _from_dict(obj)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError) as error:
         raise ValueError(f"not the JSON form of an event: {error!r}") from error
 
 
@@ -249,19 +249,40 @@ def _from_dict(obj: Mapping[str, Any]) -> Event:
         "position": _offset(obj["position"]),
     }
     if kind == "citation":
-        references = tuple(
-            Reference(
-                _string(reference["source_id"]), None if reference["locator"] is None else _string(reference["locator"])
-            )
-            for reference in obj["references"]
-        )
-        return Citation(family=_string(obj["family"]), references=references, repaired=bool(obj["repaired"]), **place)
+        references = tuple(map(_reference, _list(obj["references"])))
+        if not references:
+            raise ValueError("not the JSON form of an event: a citation has at least one reference")
+        family, repaired = _string(obj["family"]), _flag(obj["repaired"])
+        return Citation(family=family, references=references, repaired=repaired, **place)
     place["text"] = _string(obj["text"])
     if kind == "other":
-        return OtherMarker(family=_string(obj["family"]), fields=tuple(map(_string, obj["fields"])), **place)
+        return OtherMarker(family=_string(obj["family"]), fields=tuple(map(_string, _list(obj["fields"]))), **place)
     if kind == "malformed":
-        return Malformed(reason=obj["reason"], **place)
+        return Malformed(reason=_reason(obj["reason"]), **place)
     raise ValueError(f"not the JSON form of an event: unknown type {kind!r}")
+
+
+def _reference(value: Mapping[str, Any]) -> Reference:
+    locator = value["locator"]
+    return Reference(_string(value["source_id"]), None if locator is None else _string(locator))
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError(f"expected a list, not {type(value).__name__}")
+    return value
+
+
+def _reason(value: Any) -> Reason:
+    if value not in get_args(Reason):
+        raise TypeError(f"expected a reason, not {value!r}")
+    return value  # type: ignore[no-any-return]
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"expected true or false, not {value!r}")
+    return value
 
 
 def _string(value: object) -> str:
