@@ -1,0 +1,189 @@
+"""The commands, their options and their help."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
+
+import click
+
+from streamcite import CitationFormat, CitationParser, Event, to_dict
+
+from . import texts
+from .formats import read_format
+from .input import Utf8, json_deltas, open_input
+from .output import Output, OutputClosed
+from .report import report
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def run() -> int:
+    """Run the command with the arguments of this process.
+
+    Returns:
+        The exit status, as `streamcite.cli.main` says.
+    """
+    try:
+        # Without click's own way of ending, which prints several lines for an error.
+        streamcite.main(prog_name="streamcite", standalone_mode=False)
+    except click.UsageError as error:
+        see = f" (see '{error.ctx.command_path} --help')" if error.ctx else ""
+        report(error.format_message().rstrip(".") + see)
+        return 2
+    except click.ClickException as error:
+        report(error.format_message())
+        return 2
+    except click.Abort:
+        return 130
+    except OutputClosed:
+        return 141
+    return 0
+
+
+@click.group(help=texts.STREAMCITE, no_args_is_help=False)
+@click.version_option(package_name="streamcite", message="%(prog)s %(version)s")
+def streamcite() -> None:
+    """Hold the commands; without one there is nothing to do."""
+
+
+def _reads_an_answer(command: _F) -> _F:
+    """Add what `parse` and `clean` have in common."""
+    for decorate in reversed(
+        [
+            click.argument("file", default="-", metavar="[FILE|-]"),
+            click.option(
+                "--input",
+                "kind",
+                type=click.Choice(["text", "jsonl"]),
+                default="text",
+                show_default=True,
+                help="What is read: the answer itself, or JSON lines, each one string, which is one delta of it.",
+            ),
+            click.option(
+                "--format",
+                callback=read_format,
+                default="openai",
+                metavar="openai|chatgpt|FILE.json",
+                help="What a marker looks like: that of OpenAI's citation guide (the default), the same without "
+                "ChatGPT's highlight marks, or a file with the fields of a CitationFormat.",
+            ),
+            click.option(
+                "--malformed",
+                type=click.Choice(["drop", "keep"]),
+                default="drop",
+                show_default=True,
+                help="Whether markup that cannot be read is left out of the text, or kept in it.",
+            ),
+            click.option(
+                "--no-repair",
+                is_flag=True,
+                help="Take no citation from a marker that is not well formed, though its references are whole.",
+            ),
+            click.option(
+                "--max-marker",
+                type=int,
+                default=4096,
+                show_default=True,
+                metavar="N",
+                help="The most code points of a citation marker, at least 8.",
+            ),
+            click.option(
+                "--max-payload",
+                type=int,
+                metavar="N",
+                help="The most code points of any other marker, at least --max-marker.  [default: 65536, or more]",
+            ),
+            click.option(
+                "--complete",
+                is_flag=True,
+                help="The answer has ended by itself, so that a marker at its very end, with nothing but its stop "
+                "missing, is a citation. By default it is taken to be cut off: then its last id may be half an id, "
+                "and no citation comes of it.",
+            ),
+        ]
+    ):
+        command = decorate(command)
+    return command
+
+
+@streamcite.command(help=texts.PARSE)
+@_reads_an_answer
+def parse(**options: Any) -> None:
+    """Print the events of an answer."""
+    _pass_on(_json_line, **options)
+
+
+@streamcite.command(help=texts.CLEAN)
+@_reads_an_answer
+def clean(**options: Any) -> None:
+    """Print what the reader sees of an answer."""
+    _pass_on(str, **options)
+
+
+@streamcite.command(help=texts.DEMO)
+@click.option("--answer", default="english", show_default=True, metavar="NAME", help="Which recorded answer.")
+@click.option("--pace", type=float, metavar="SECONDS", help="Between two pieces of it.  [default: 0.02]")
+@click.option("--list", "list_answers", is_flag=True, help="List the recorded answers and exit.")
+@click.option("--model", metavar="NAME", help="Ask a real server, and this model.")
+@click.option("--base-url", metavar="URL", help="Where that server is, such as http://localhost:8000/v1.")
+@click.option("--question", metavar="TEXT", help="What to ask it; left out, the question of --answer.")
+def demo(
+    *,
+    answer: str,
+    pace: float | None,
+    list_answers: bool,
+    model: str | None,
+    base_url: str | None,
+    question: str | None,
+) -> None:
+    """Show an answer while it streams."""
+    from . import demo  # the clients and servers it loads are no other command's
+
+    if list_answers:
+        demo.list_answers()
+    elif model is None:
+        if base_url is not None or question is not None:
+            raise click.UsageError("--base-url and --question need --model", click.get_current_context())
+        demo.show_recorded(demo.recorded(answer), 0.02 if pace is None else pace)
+    else:
+        if pace is not None:
+            raise click.UsageError("--pace is for recorded answers, not for --model", click.get_current_context())
+        demo.show_real(base_url, model, question or demo.recorded(answer).question)
+
+
+def _pass_on(
+    show: Callable[[Event], str],
+    *,
+    file: str,
+    kind: Literal["text", "jsonl"],
+    format: CitationFormat,
+    malformed: Literal["drop", "keep"],
+    no_repair: bool,
+    max_marker: int,
+    max_payload: int | None,
+    complete: bool,
+) -> None:
+    """Read an answer and print what `show` makes of its events, each read before the next."""
+    try:
+        parser = CitationParser(
+            format, malformed=malformed, repair=not no_repair, max_marker=max_marker, max_payload=max_payload
+        )
+    except (ValueError, RecursionError) as error:
+        raise click.UsageError(str(error).replace("max_", "--max-"), click.get_current_context()) from None
+    output = Output()
+    with open_input(file) as opened:
+        text = Utf8(opened)
+        for delta in text if kind == "text" else json_deltas(text):
+            output.write("".join(map(show, parser.feed(delta))))
+        output.write("".join(map(show, parser.close(complete=complete))))
+        output.finish()
+    if text.invalid:
+        report(f"invalid UTF-8 replaced by U+FFFD: {text.invalid} times, first at byte {text.first_invalid}")
+    if output.replaced:
+        report(f"lone surrogates replaced by U+FFFD: {output.replaced} times")
+
+
+def _json_line(event: Event) -> str:
+    return json.dumps(to_dict(event)) + "\n"

@@ -1,0 +1,138 @@
+"""The demo: one question to an OpenAI-compatible server, and its answer with numbered citations and its sources."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import click
+from openai import APIError, APIStatusError, AsyncOpenAI, DefaultAsyncHttpxClient
+from openai.types.chat import ChatCompletionChunk
+
+from streamcite import Citation, Source
+from streamcite.openai import chat_events
+from streamcite.testing import RecordedAnswer, recorded_answers, serve
+
+from .cited import Cited
+from .output import Output
+from .plain import Plain
+from .terminal import Terminal
+
+
+def list_answers() -> None:
+    """Print the name of each recorded answer, and the question it answers."""
+    output = Output()
+    for name, answer in recorded_answers().items():
+        output.write(f"{name}: {answer.question}\n")
+
+
+def recorded(name: str) -> RecordedAnswer:
+    """Give the recorded answer of this name.
+
+    Raises:
+        click.ClickException: There is none.
+    """
+    try:
+        return recorded_answers()[name]
+    except KeyError:
+        names = ", ".join(recorded_answers())
+        raise click.UsageError(f"no answer {name!r}: there are {names}", click.get_current_context()) from None
+
+
+def show_recorded(answer: RecordedAnswer, pace: float) -> None:
+    """Stream a recorded answer from a server on this machine, with so many seconds between two pieces.
+
+    Raises:
+        click.ClickException: The pace is none.
+    """
+    with ExitStack() as stack:
+        try:
+            server = stack.enter_context(serve([answer], pace=pace))
+        except ValueError as error:
+            raise click.UsageError(f"--{error}", click.get_current_context()) from None
+
+        def connect() -> AsyncOpenAI:
+            # Without a proxy that the environment may name: it does not reach this machine.
+            http_client = DefaultAsyncHttpxClient(trust_env=False)
+            return AsyncOpenAI(base_url=server.base_url, api_key="any", http_client=http_client)
+
+        _show(_Ask(connect, server.base_url, answer.id, answer.question), answer.sources)
+
+
+def show_real(base_url: str | None, model: str, question: str) -> None:
+    """Stream the answer of a real server, whose sources are not known here.
+
+    Raises:
+        click.ClickException: There is no key, or the server fails; the message says what it said.
+    """
+    if not os.environ.get("OPENAI_API_KEY"):
+        message = "set OPENAI_API_KEY to the server's key; any will do where it wants none"
+        raise click.UsageError(message, click.get_current_context())
+    url = base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+    _show(_Ask(lambda: AsyncOpenAI(base_url=url, max_retries=0), url, model, question), {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """One question, and whom it is for."""
+
+    connect: Callable[[], AsyncOpenAI]
+    base_url: str
+    model: str
+    question: str
+
+    async def chunks(self) -> AsyncIterator[ChatCompletionChunk]:
+        """Ask, and give the chunks of the answer as they come."""
+        try:
+            async with self.connect() as client:
+                stream = await client.chat.completions.create(
+                    model=self.model, messages=[{"role": "user", "content": self.question}], stream=True
+                )
+                async for chunk in stream:
+                    yield chunk
+        except APIStatusError as error:
+            raise click.ClickException(f"{self.base_url} answered {error.status_code}: {_reason(error)}") from None
+        except Exception as error:  # noqa: BLE001  # the client's own, or of the HTTP client below it, whichever that is
+            raise click.ClickException(f"{self.base_url}: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    """Give what the server said, if it said it as OpenAI does, else what went wrong."""
+    if isinstance(error, APIError) and isinstance(error.body, dict) and "message" in error.body:
+        return str(error.body["message"])
+    error = error.__cause__ if isinstance(error.__cause__, Exception) else error
+    return str(error) or type(error).__name__
+
+
+def _show(ask: _Ask, sources: Mapping[str, Source]) -> None:
+    in_terminal = sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    view = Terminal() if in_terminal else Plain()
+    view.ask(ask.question, ask.model, ask.base_url)
+    if cited := asyncio.run(_answer(ask, sources, view)):
+        view.sources(cited)
+
+
+async def _answer(ask: _Ask, sources: Mapping[str, Source], view: Terminal | Plain) -> list[Cited]:
+    """Show an answer as it comes, each source under a number of its own; return the sources in that order."""
+    cited: dict[str, Cited] = {}
+    empty = True
+    with view:
+        async with chat_events(ask.chunks()) as events:
+            async for event in events:
+                empty = False
+                view.write(str(event))
+                if isinstance(event, Citation):
+                    for source_id, locator in event.references:
+                        known = sources.get(source_id) or Source(source_id)
+                        source = cited.setdefault(source_id, Cited(len(cited) + 1, known))
+                        if locator:
+                            source.locators[locator] = None
+                    for source_id in dict.fromkeys(event.source_ids):
+                        view.cite(cited[source_id])
+        if empty:
+            raise click.ClickException(f"{ask.base_url}: the answer is empty")
+    return list(cited.values())

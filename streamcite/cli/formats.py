@@ -1,0 +1,51 @@
+"""The option `--format`: a format by name, or from a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from streamcite import CHATGPT, OPENAI, CitationFormat
+
+_NAMED = {"openai": OPENAI, "chatgpt": CHATGPT}
+
+# A format takes a kilobyte: what is a thousand times larger is another file, given by mistake.
+_LARGEST = 2**20  # bytes
+
+
+def read_format(_: click.Context, __: click.Parameter, value: str) -> CitationFormat:
+    """Give the format that `openai`, `chatgpt`, or the path of a JSON file names; a callback for a click option.
+
+    Raises:
+        click.BadParameter: There is no such format, or the file is not what `CitationFormat.from_dict` takes.
+    """
+    if value in _NAMED:
+        return _NAMED[value]
+    try:
+        with Path(value).open("rb") as file:
+            return _parse(file.read(_LARGEST + 1))
+    except FileNotFoundError:
+        names = " nor ".join(_NAMED)
+        raise click.BadParameter(f"{value!r} is neither {names} nor a file") from None
+    except OSError as error:
+        reason = error.strerror
+    except json.JSONDecodeError as error:
+        reason = f"line {error.lineno}, column {error.colno}: no JSON: {error.msg}"
+    except UnicodeDecodeError:
+        reason = "no UTF-8"
+    except RecursionError:
+        reason = "nested too deeply, or a token that is too long"
+    except (ValueError, TypeError) as error:
+        reason = str(error)
+    raise click.BadParameter(f"{value}: {reason}")
+
+
+def _parse(data: bytes) -> CitationFormat:
+    if len(data) > _LARGEST:
+        raise ValueError(f"larger than {_LARGEST} bytes")
+    fields = json.loads(data.decode("utf-8-sig"))
+    if not isinstance(fields, dict):
+        raise ValueError("expected a JSON object with the fields of a citation format")
+    return CitationFormat.from_dict(fields)

@@ -1,0 +1,119 @@
+"""A file or standard input as deltas, each as soon as it is there."""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import io
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import click
+
+# As much as a pipe holds on Linux: what is there comes in one read.
+_READ = 65536  # bytes
+# Far above any answer, let alone a delta: a file without line ends meets an error, and not the machine's memory.
+MAX_LINE = 16 * 2**20  # code points
+
+_JSON_TYPES = {dict: "an object", list: "an array", bool: "a boolean", type(None): "null"}
+
+
+@contextmanager
+def open_input(name: str) -> Iterator[io.FileIO]:
+    """Open a file for reading without a buffer; `-` is standard input.
+
+    Raises:
+        click.ClickException: It cannot be opened, or, while the block runs, an `OSError` that comes from reading it.
+    """
+    shown = "standard input" if name == "-" else name
+    if name == "-" and sys.stdin is None:
+        raise click.ClickException("standard input is closed")
+    try:
+        with io.FileIO(sys.stdin.fileno(), closefd=False) if name == "-" else io.FileIO(name) as file:
+            yield file
+    except OSError as error:
+        raise click.ClickException(f"{shown}: {error.strerror}") from None
+
+
+class Utf8:
+    """Iterate over a file's text as it arrives: after each read what is there, however the bytes were cut.
+
+    Bytes that are not UTF-8 are replaced by U+FFFD as the Unicode standard recommends (chapter 3.9, "U+FFFD
+    Substitution of Maximal Subparts").
+
+    Attributes:
+        invalid: How many were replaced so far.
+        first_invalid: Where the first of them stands, in bytes from 0.
+    """
+
+    def __init__(self, file: io.RawIOBase) -> None:
+        self._file = file
+        self.invalid = 0
+        self.first_invalid = 0
+
+    def __iter__(self) -> Iterator[str]:
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        offset = 0  # of what the decoder still holds
+        while True:
+            data = self._file.read(_READ)
+            if data is None:
+                # Not the end: another program has made the file non-blocking.
+                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+            undecoded = decoder.getstate()[0] + data
+            text = decoder.decode(data, final=not data)
+            self._count(text, undecoded, offset)
+            offset += len(undecoded) - len(decoder.getstate()[0])
+            if text:
+                yield text
+            if not data:
+                return
+
+    def _count(self, text: str, data: bytes, offset: int) -> None:
+        # A U+FFFD that was in the file is no replacement.
+        replaced = text.count("\ufffd") - data.count("\ufffd".encode())
+        if replaced and not self.invalid:
+            try:
+                data.decode()
+            except UnicodeDecodeError as error:
+                self.first_invalid = offset + error.start
+        self.invalid += replaced
+
+
+def json_deltas(texts: Iterable[str]) -> Iterator[str]:
+    """Read JSON lines: each line is one JSON string, and that is one delta. Blank lines are passed over.
+
+    Raises:
+        click.ClickException: A line is no JSON string, or is longer than `MAX_LINE`; the message names its number.
+    """
+    for number, line in enumerate(_lines(texts), 1):
+        if not line.strip(" \t\r"):
+            continue
+        try:
+            delta = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise click.ClickException(f"line {number}, column {error.colno}: no JSON: {error.msg}") from None
+        except (ValueError, RecursionError):
+            raise click.ClickException(f"line {number}: expected a JSON string, not something else") from None
+        if not isinstance(delta, str):
+            kind = _JSON_TYPES.get(type(delta), "a number")
+            raise click.ClickException(f"line {number}: expected a JSON string, not {kind}")
+        yield delta
+
+
+def _lines(texts: Iterable[str]) -> Iterator[str]:
+    """Split at LF only: `splitlines` would also split inside a JSON string, at U+2028 and others."""
+    line = io.StringIO()
+    number = 1
+    for text in texts:
+        for index, part in enumerate(text.split("\n")):
+            if index:
+                yield line.getvalue()
+                line = io.StringIO()
+                number += 1
+            line.write(part)
+            if line.tell() > MAX_LINE:
+                raise click.ClickException(f"line {number}: longer than {MAX_LINE} characters")
+    yield line.getvalue()

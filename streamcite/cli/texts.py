@@ -1,0 +1,67 @@
+"""What `--help` says of each command. Click fills no paragraph behind a backspace."""
+
+STREAMCITE = """\
+Read the citation markers in what a language model writes.
+
+A marker such as \\ue200cite\\ue202turn0file1\\ue202L8-L13\\ue201 names sources in the midst of an answer. These
+commands take the markers out while the answer streams: text goes on at once, wherever it was cut, and only a marker
+that is still open is held back.
+
+\b
+See it:
+  streamcite demo
+Get the clean text of an answer, or all that is in it:
+  streamcite clean answer.txt
+  streamcite parse answer.txt
+Also while the answer is being written:
+  some-model | streamcite clean
+
+Exit status: 0 done; 2 bad use, bad input or a failure, which one line on standard error names; 130 interrupted; 141
+where the reader of the output has gone.
+"""
+
+PARSE = """\
+Print the events of an answer as JSON lines.
+
+Reads FILE, or standard input. Each event is printed as soon as it is certain: "text" (cut as the input came; adjacent
+ones belong together), "citation", "other" or "malformed". The last three say where they stood in the input ("raw", from
+"start" to "end") and in the clean text ("position"), in code points. The output is ASCII; what is not, is escaped.
+
+\b
+Example:
+  $ echo '"Yes.\\ue200cite\\ue202turn0file1\\ue201"' >deltas.jsonl
+  $ streamcite parse --input jsonl deltas.jsonl
+  {"type": "text", "text": "Yes."}
+  {"type": "citation", "family": "cite", "references": [{"source_id": ...
+"""
+
+CLEAN = """\
+Print the clean text of an answer.
+
+Reads FILE, or standard input, and prints the text without its citation markers as it comes: as UTF-8 whatever the
+locale, line ends as they are. What is no UTF-8 is replaced by U+FFFD, which standard error is told at the end.
+
+\b
+Example:
+  $ echo '"Yes.\\ue200cite\\ue202turn0file1\\ue201"' >deltas.jsonl
+  $ streamcite clean --input jsonl deltas.jsonl
+  Yes.
+"""
+
+DEMO = """\
+Stream an answer into the terminal, with numbered citations and its sources.
+
+Starts a server on this machine that streams a recorded answer as OpenAI's does, asks it with OpenAI's own client, and
+shows the answer as it comes. Nothing leaves this machine.
+
+With --model, and the server's key in OPENAI_API_KEY, the same code asks a real server: the one at --base-url (or in
+OPENAI_BASE_URL), else OpenAI's. What the ids it cites stand for is then not known here.
+
+\b
+Examples:
+  $ streamcite demo --list
+  $ streamcite demo --answer technical
+  $ streamcite demo --pace 0.1 | cat
+  $ OPENAI_API_KEY=... streamcite demo --base-url http://localhost:8000/v1 \\
+        --model my-model --question 'How long may I stay?'
+"""
