@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Generator, Iterable, Iterator
+from contextlib import AsyncExitStack, ExitStack
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar, Unpack, overload
 
@@ -199,24 +200,32 @@ class _Source:
         self.iterator = iterator
 
     def close(self) -> None:
-        given, self._given = self._given, ()
-        for closable in given:
-            close = getattr(closable, "close", None)
-            if close is not None:
-                close()
+        with ExitStack() as closing:
+            for close in self._take_closers("close"):
+                closing.callback(close)
 
     async def aclose(self) -> None:
-        given, self._given = self._given, ()
-        closers = [getattr(closable, "aclose", None) or getattr(closable, "close", None) for closable in given]
-        if not any(closers):
+        closers = self._take_closers("aclose", "close")
+        if not closers:
             return
         from anyio import CancelScope  # loaded when an asynchronous stream needs it, not with the package
 
         with CancelScope(shield=True):
-            for close in filter(None, closers):
-                result = close()
-                if inspect.isawaitable(result):
-                    await result
+            async with AsyncExitStack() as closing:
+                for close in closers:
+                    closing.push_async_callback(_call, close)
+
+    def _take_closers(self, *names: str) -> list[Callable[[], object]]:
+        """Give, once, what closes each object: the last one first, since an exit stack turns the order."""
+        given, self._given = self._given, ()
+        found = [next(filter(None, (getattr(each, name, None) for name in names)), None) for each in reversed(given)]
+        return [close for close in found if close is not None]
+
+
+async def _call(close: Callable[[], object]) -> None:
+    result = close()
+    if inspect.isawaitable(result):
+        await result
 
 
 # The two drivers differ in "async" and "await" only. What a delta means is decided by the parser; where it cannot hold
