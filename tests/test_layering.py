@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parents[1] / "streamcite"
 # behind it. A new provider, renderer or protocol is a file in its room and changes nothing here.
 ROOMS = [
     *("events", "grammar", "format", "sse"),
-    *("parser", "guide", "sources", "units"),
+    *("options", "parser", "guide", "sources", "units"),
     *("material", "prompt", "resolve", "spacing", "history", "annotations"),
     *("stream", "lint", "openai", "render", "ui"),
     "",  # `streamcite` itself, which gathers the public names
