@@ -3,7 +3,8 @@
 from .events import Citation, Event, Malformed, OtherMarker, Reference, from_dict, to_dict
 from .format import CHATGPT, OPENAI, CitationFormat
 from .guide import CitationDict, extract_citations, strip_citations
-from .parser import CitationParser, ParserClosed, ParserOptions, clean, parse
+from .options import ParserOptions
+from .parser import CitationParser, ParserClosed, clean, parse
 from .sources import Source
 from .stream import AsyncEventStream, EventStream, aiter_events, iter_events
 

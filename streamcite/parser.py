@@ -3,73 +3,34 @@
 The state is the text that was fed and not yet handed out (what the open marker was read to hold, and behind it what
 could not be decided yet), how to read on in that marker's body, and two offsets. What each step does is said by
 semantics, section 3; what one marker *is* stands in `grammar`.
+
+Most deltas are plain text, or just more of an open marker: `CitationParser.feed` tells these at once. The next most
+common open or end a marker as one before did: `_feed` and `_feed_marker` look these up. All else is read by `_read`,
+which alone knows every rule, and of which the others are short cuts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, Unpack
 
-from .events import Event, Reason, Reference, new_citation, new_malformed, new_other
+from .events import Citation, Event, Malformed, OtherMarker, Reason, Reference, new_citation, new_malformed, new_other
 from .format import DEFAULT_MAX_MARKER, OPENAI, CitationFormat
-from .grammar import Body, Scanner, grammar
+from .grammar import Body, Scanner, never
+from .options import ParserOptions, options_for
 
-DEFAULT_MAX_PAYLOAD = 65536
 SNAPSHOT_VERSION = 1
-# A piece of an open marker is joined to the one before it until they are this long, in code points: short enough that
-# the copying costs less than an object a piece, long enough that the objects cost little beside their characters.
-PIECE = 512
-# The markers of an answer repeat: those up to this length are read once, and this many are remembered for each set of
-# options. That bounds the memory (0.3 MB), far over what one answer cites.
-REMEMBERED_LENGTH = 256
-REMEMBERED_MARKERS = 512
+# The pieces of an open marker are joined until they are this long, in code points, which is where copying what is there
+# for each new piece begins to cost more than an object a piece does.
+PIECE = 4096
 
-# Looked up on the class, these raise TypeError for what is no str, as no attribute of the value would.
+# Looked up on the class, these raise TypeError for what is no str.
 _isascii = str.isascii
 _isprintable = str.isprintable
 
 
-class ParserOptions(TypedDict, total=False):
-    """What `CitationParser`, and all that makes one, takes by keyword; see there."""
-
-    format: CitationFormat
-    malformed: Literal["drop", "keep"]
-    repair: bool
-    max_marker: int
-    max_payload: int | None
-
-
 class ParserClosed(RuntimeError):
     """Raised by `CitationParser.feed` after `CitationParser.close`: a mistake in the program, never of the input."""
-
-
-class _Options:
-    """Hold checked options and what is derived from them, once for all parsers that have the same."""
-
-    __slots__ = ("grammar", "keep", "lane", "limits", "remembered", "repair")
-
-    def __init__(
-        self, fmt: CitationFormat, malformed: str, repair: bool, max_marker: int, max_payload: int | None
-    ) -> None:
-        if not isinstance(fmt, CitationFormat):
-            raise TypeError(f"format: must be a CitationFormat, not {type(fmt).__name__}")
-        if malformed not in ("drop", "keep"):
-            raise ValueError(f"malformed: must be 'drop' or 'keep', not {malformed!r}")
-        if max_marker < 8:
-            raise ValueError(f"max_marker: must be at least 8 code points, not {max_marker!r}")
-        if max_payload is None:
-            max_payload = max(DEFAULT_MAX_PAYLOAD, max_marker)
-        if max_payload < max_marker:
-            raise ValueError(f"max_payload: must be at least max_marker, {max_marker}, not {max_payload!r}")
-        self.grammar = grammar(fmt)
-        self.keep = malformed == "keep"
-        self.repair = repair
-        self.limits = (max_marker, max_payload)
-        self.remembered: dict[str, tuple[str, tuple[Reference, ...], bool]] = {}
-
-
-_options = lru_cache(maxsize=64)(_Options)
 
 
 class CitationParser:
@@ -92,8 +53,8 @@ class CitationParser:
     """
 
     __slots__ = (
-        "_body", "_closed", "_end", "_field", "_head", "_idle", "_limit", "_options", "_pieces", "_removed", "_start",
-        "_tail", "_undecided",
+        "_base", "_body", "_closed", "_end", "_field", "_head", "_idle", "_options", "_pieces", "_quiet", "_removed",
+        "_room", "_start", "_tail", "_undecided",
     )  # fmt: skip
 
     def __init__(
@@ -105,19 +66,24 @@ class CitationParser:
         max_marker: int = DEFAULT_MAX_MARKER,
         max_payload: int | None = None,
     ) -> None:
-        self._options = options = _options(format, malformed, repair, max_marker, max_payload)
+        self._options = options = options_for(format, malformed, repair, max_marker, max_payload)
         self._closed = False
         self._end = 0  # offset in the input, behind all that was fed
         self._removed = 0  # how much further the input is than the clean text
-        self._body: Body | None = None  # how to read the open marker, if its first delimiter was read
+        self._idle = options.in_plain  # whether plain text can be handed out without a look at the state
+        self._undecided = ""  # the end of what was fed, to be read again with the next delta
+        # The open marker: one whose first delimiter was read.
+        self._body: Body | None = None  # how to read it
         self._field = 0  # the body's field state
-        self._start = 0  # offset of the open marker in the input
+        self._start = 0  # offset of the marker in the input
         self._head = 0  # length of its start, family and delimiter
-        self._limit = 0  # the most code points it may have
-        self._pieces: list[str] | None = None  # what was read of it, older parts
-        self._tail = ""  # and the newest part
-        self._undecided = ""  # what was fed behind that and will be read again with the next delta
-        self._idle = options.grammar.in_plain  # whether plain text can be handed out without a look at the state
+        self._pieces: list[str] | None = None  # what was read of it, but for
+        self._tail = ""  # the newest part,
+        self._base = 0  # which has this offset in the input
+        # While the tail is no longer than there is room, a delta of which `_quiet` is true is added to it and nothing
+        # else is done: `_end` and `_field` are then out of date. Without room the state must be looked at.
+        self._quiet = never
+        self._room = 0
 
     @property
     def held(self) -> str:
@@ -138,9 +104,17 @@ class CitationParser:
             ParserClosed: `close` was called before.
             TypeError: the delta is no ``str``.
         """
-        if self._idle and (_isascii(delta) or _isprintable(delta)):
-            self._end += len(delta)
-            return [delta] if delta else []
+        if self._idle:
+            if _isascii(delta) or _isprintable(delta):
+                self._end += len(delta)
+                return [delta] if delta else []
+        elif self._room:
+            if self._quiet(delta):
+                tail = self._tail + delta
+                if len(tail) <= self._room:
+                    self._tail = tail
+                    return []
+            return self._feed_marker(delta)
         return self._feed(delta)
 
     def close(self, *, complete: bool = False) -> list[Event]:
@@ -155,12 +129,14 @@ class CitationParser:
         """
         if self._closed:
             return []
-        self._closed, self._idle = True, False
-        events: list[Event] = []
-        text, self._undecided = self._undecided, ""
-        self._read(text, events, closing=True)
+        self._closed = True
+        if self._room:
+            self._catch_up()
+        events = self._read(self._undecided, closing=True)
         while self._body is not None:
-            self._read(self._cut_off(self._body, events, complete=complete), events, closing=True)
+            rest = self._cut_off(self._body, events, complete=complete)
+            events += self._read(rest, closing=True)
+        self._idle = False
         return events
 
     def snapshot(self) -> dict[str, Any]:
@@ -172,7 +148,7 @@ class CitationParser:
         if self._closed:
             raise ValueError("a closed parser has no state to go on from")
         held = self.held
-        offset = self._end - len(held)
+        offset = self._end - len(held) if self._body is None else self._start
         return {"version": SNAPSHOT_VERSION, "held": held, "offset": offset, "position": offset - self._removed}
 
     @classmethod
@@ -187,7 +163,9 @@ class CitationParser:
             ValueError: the snapshot is of another version, or none, or does not fit the options.
         """
         match snapshot:
-            case {"version": 1, "held": str(held), "offset": int(offset), "position": int(position)}:
+            case {"version": 1, "held": str(held), "offset": int(offset), "position": int(position)} if (
+                offset >= 0 and position >= 0
+            ):
                 pass
             case _:
                 raise ValueError(f"not a snapshot of version {SNAPSHOT_VERSION}: {snapshot!r}")
@@ -200,90 +178,136 @@ class CitationParser:
         return parser
 
     def _feed(self, delta: str) -> list[Event]:
+        """Read any delta. What opens a marker is looked up first: in text, what is held whole tells the state."""
         if self._closed:
             raise ParserClosed("feed() after close(): make a new parser for a new answer")
-        if not isinstance(delta, str):
-            raise TypeError(f"a delta must be a str, not {type(delta).__name__}")
+        text = self._undecided + delta
         self._end += len(delta)
-        text = delta
-        if self._undecided:
-            text, self._undecided = self._undecided + delta, ""
+        if self._body is not None:
+            return self._read(text)
+        options = self._options
         events: list[Event] = []
-        self._read(text, events)
-        self._idle = self._body is None and not self._undecided and self._options.grammar.in_plain
+        opening = options.openings.get(text)
+        if opening is None:
+            i = text.find(options.start)
+            if i < 0 and self._idle and not options.grammar.markup(text):
+                return [delta]
+            if i > 0 and self._idle and (_isascii(before := text[:i]) or _isprintable(before)):
+                events.append(before)
+                text = text[i:]
+                opening = options.openings.get(text)
+            if opening is None:
+                events += self._read(text)
+                return events
+        self._idle = False
+        self._body, self._field, self._head, self._quiet, self._room = opening
+        if self._body is None:
+            self._undecided = text
+        else:
+            self._tail, self._undecided = text, ""
+            self._start = self._base = self._end - len(text)
         return events
 
-    # Below, ``text`` ends where the input fed so far ends, so that ``self._end - len(text) + i`` is the offset of
-    # ``text[i]``. Each reader goes on at an index and returns the next one; ``len(text)`` when it needs more input.
+    def _feed_marker(self, delta: str) -> list[Event]:
+        """Read a delta that is not just more of the open marker. What ends it is looked up first."""
+        options = self._options
+        raw, behind = self._tail + delta, ""
+        cited = options.markers.get(raw) if self._pieces is None else None
+        if cited is None:
+            inside, stop, behind = delta.partition(options.stop)
+            if not stop or not self._quiet(inside) or len(raw) - len(behind) > self._room:
+                self._catch_up()
+                return self._feed(delta)
+            raw = self._read_part() + inside + stop
+            event = self._finish(raw)
+        else:
+            family, references, repaired = cited
+            event = self._cite(family, references, raw, repaired=repaired)
+            self._body = None
+        self._end = self._start + len(raw)
+        self._pieces, self._tail, self._room, self._idle = None, "", 0, options.in_plain
+        return [event, *self.feed(behind)] if behind else [event]
 
-    def _read(self, text: str, events: list[Event], *, closing: bool = False) -> None:
+    def _catch_up(self) -> None:
+        """Bring up to date what `feed` leaves alone while there is room."""
+        if self._tail and self._body is not None:
+            self._field = self._body.resume(self._field, self._tail[-1])
+        self._end = self._base + len(self._tail)
+        self._room = 0
+
+    # Below, ``text`` ends where the input fed so far ends, so that ``self._end - len(text) + i`` is the offset of
+    # ``text[i]``. The readers go on at an index and give the next one, which is ``len(text)`` when they need more.
+
+    def _read(self, text: str, *, closing: bool = False) -> list[Event]:
         scanner = self._options.grammar.closed if closing else self._options.grammar.open
+        events: list[Event] = []
+        self._undecided = ""
         i = 0
         while i < len(text):
             if self._body is None:
                 i = self._read_text(text, i, events, scanner)
             else:
                 text, i = self._read_body(self._body, text, i, events, scanner)
-        if closing and self._undecided:  # a start, and letters that can be a family name
+        if not closing:
+            self._make_room()
+        elif self._undecided:  # a start, and letters that can be a family name
             raw, self._undecided = self._undecided, ""
-            self._report("truncated", raw, self._end - len(raw), events)
+            events.append(self._report("truncated", raw, self._end - len(raw)))
+        return events
+
+    def _make_room(self) -> None:
+        """Set what `feed` looks at first, and remember what is held if it opens a marker."""
+        options, body = self._options, self._body
+        if body is None:
+            self._idle = options.in_plain and not self._undecided
+            options.remember_opening(self._undecided, (None, 0, 0, never, 0))
+            return
+        self._idle = False
+        if self._undecided:
+            return
+        self._quiet = body.quiet(self._field)
+        if self._quiet is not never:
+            self._room = min(self._start + options.limits[body.is_payload] - self._base, PIECE)
+        if self._pieces is None:
+            options.remember_opening(self._tail, (body, self._field, self._head, self._quiet, self._room))
 
     def _read_text(self, text: str, i: int, events: list[Event], scanner: Scanner) -> int:
-        fmt = self._options.grammar.fmt
-        while True:
-            found = scanner.in_text(text, i)
-            j = found.start() if found else len(text)
+        origin = self._end - len(text)
+        for found in scanner.in_text(text, i):
+            j, k = found.span()
             if j > i:
                 events.append(text[i:j])
-            if found is None:
-                return j
-            i, token = found.end(), found[0]
-            if token == fmt.start:
-                return self._open(text, j, i, events, scanner)
-            offset = self._end - len(text) + j
-            if token == fmt.delimiter:
-                self._report("stray_delimiter", token, offset, events)
-            elif token == fmt.stop:
-                self._report("stray_stop", token, offset, events)
-            elif token in fmt.ignored:
-                events.append(new_other("", (), token, "", offset, offset - self._removed))
-                self._removed += 1
-            else:
-                self._undecided = text[j:]
-                return i
-
-    def _open(self, text: str, mark: int, i: int, events: list[Event], scanner: Scanner) -> int:
-        """Read a family name behind the start that stands at ``mark`` and ends at ``i``."""
-        fmt = self._options.grammar.fmt
-        j = scanner.name(text, i)
-        found = scanner.token(text, j)
-        token = found[0] if found else ""
-        offset = self._end - len(text) + mark
-        if token == fmt.delimiter:
-            j += len(token)
-            body = self._options.grammar.body(text[i : j - len(token)])
-            self._body, self._field, self._start, self._head = body, 0, offset, j - mark
-            self._limit = self._options.limits[body.is_payload]
-            if j == len(text):
-                self._hold(text[mark:])
-            return j
-        if token == fmt.stop:
-            self._report("no_delimiter", text[mark : j + len(token)], offset, events)
-            return j + len(token)
-        if j + len(token) == len(text) and token != fmt.start:
-            self._undecided = text[mark:]
-            return len(text)
-        self._report("unclosed" if token else "bad_family", text[mark:i], offset, events)
-        if j > i:
-            events.append(text[i:j])
-        return j
+            i = k
+            match found.lastgroup:
+                case "body":
+                    self._body = self._options.grammar.body(found["name"] or "")
+                    self._start = self._base = origin + j
+                    self._field, self._head = 0, k - j
+                    if k == len(text):
+                        self._hold(text[j:])
+                    return k
+                case "unclosed" | "bad_family" as reason:
+                    start = self._options.start
+                    events.append(self._report(reason, start, origin + j))
+                    if k > j + len(start):
+                        events.append(text[j + len(start) : k])
+                case "stray_delimiter" | "stray_stop" | "no_delimiter" as reason:
+                    events.append(self._report(reason, text[j:k], origin + j))
+                case "ignored":
+                    events.append(new_other("", (), text[j], "", origin + j, origin + j - self._removed))
+                    self._removed += 1
+                case _:  # a start and part of what may follow, or part of a token
+                    self._undecided = text[j:]
+        if i < len(text):
+            events.append(text[i:])
+        return len(text)
 
     def _read_body(self, body: Body, text: str, i: int, events: list[Event], scanner: Scanner) -> tuple[str, int]:
-        fmt = self._options.grammar.fmt
-        origin = self._end - len(text)
-        mark = max(self._start - origin, 0)  # from where on the text is the open marker's
-        bound = max(self._start + self._limit - origin, i)  # what ends behind this index is too long
-        while True:
+        fmt = self._options.fmt
+        mark = self._start - self._end + len(text)  # the index of the open marker, negative if it began before
+        bound = max(mark + self._options.limits[body.is_payload], i)  # what ends behind this index is too long
+        mark = max(mark, 0)
+        while i < len(text):
             found = scanner.in_marker(text, i)
             j = found.start() if found else len(text)
             end = min(j, bound + 1)
@@ -294,68 +318,58 @@ class CitationParser:
                 if k > bound:
                     return self._violate(body, text, bound, events, "too_long", finished=False)
             if found is None:
-                self._hold(text[mark:])
-                return text, j
+                break
             i, token = found.end(), found[0]
             if token == fmt.start:
                 return self._violate(body, text, j, events, "unclosed", finished=True)
             if token not in (fmt.delimiter, fmt.stop):
-                self._hold(text[mark:j])
                 self._undecided = text[j:]
+                self._hold(text[mark:j])
                 return text, i
             if i > bound:
                 return self._violate(body, text, j, events, "too_long", finished=False)
             if token == fmt.stop:
-                self._finish(body, self._take_read_part() + text[mark:i], events)
+                events.append(self._finish(self._take_read_part() + text[mark:i]))
                 return text, i
             self._field = body.divide(self._field)
+        self._hold(text[mark:])
+        return text, len(text)
 
     def _hold(self, piece: str) -> None:
-        tail = self._tail + piece
-        if len(tail) > PIECE:
+        self._tail += piece
+        if len(self._tail) > PIECE:
             if self._pieces is None:
                 self._pieces = []
-            self._pieces.append(tail)
-            tail = ""
-        self._tail = tail
+            self._pieces.append(self._tail)
+            self._base += len(self._tail)
+            self._tail = ""
 
     def _read_part(self) -> str:
-        return "".join(self._pieces) + self._tail if self._pieces else self._tail
+        return self._tail if self._pieces is None else "".join(self._pieces) + self._tail
 
     def _take_read_part(self) -> str:
         part, self._pieces, self._tail = self._read_part(), None, ""
         return part
 
-    def _finish(self, body: Body, raw: str, events: list[Event]) -> None:
-        """Report the marker that its stop has closed."""
+    def _finish(self, raw: str) -> Event:
+        """Give the event of the marker that its stop has closed."""
+        options, body = self._options, self._body
         self._body = None
-        start = self._start
-        remembered = self._options.remembered
-        known = remembered.get(raw)
-        if known is not None:
-            events.append(new_citation(*known, raw, start, start - self._removed))
-            self._removed += len(raw)
-            return
-        fmt, options = self._options.grammar.fmt, self._options
-        family = raw[len(fmt.start) : self._head - len(fmt.delimiter)]
-        fields = raw[self._head : -len(fmt.stop)].split(fmt.delimiter)
-        if body.is_payload:
-            shown = options.grammar.show(family, tuple(fields))
-            events.append(new_other(family, tuple(fields), raw, shown, start, start - self._removed))
-            self._removed += len(raw) - len(shown)
-            return
+        cited = options.markers.get(raw)
+        if cited is not None:
+            family, references, repaired = cited
+            return self._cite(family, references, raw, repaired=repaired)
+        family = self._family(raw)
+        fields = raw[self._head : -len(options.stop)].split(options.fmt.delimiter)
+        if body is not None and body.is_payload:
+            return self._show(family, tuple(fields), raw)
         references, reason = options.grammar.read_fields(fields)
         if not family:
-            self._report("bad_family", raw, start, events)
-        elif reason is None or (references and options.repair):
-            if len(raw) <= REMEMBERED_LENGTH:
-                if len(remembered) >= REMEMBERED_MARKERS:
-                    remembered.clear()
-                remembered[raw] = family, references, reason is not None
-            events.append(new_citation(family, references, reason is not None, raw, start, start - self._removed))
-            self._removed += len(raw)
-        else:
-            self._report(reason, raw, start, events)
+            return self._report("bad_family", raw, self._start)
+        if reason is None or (references and options.repair):
+            options.remember_marker(raw, (family, references, reason is not None))
+            return self._cite(family, references, raw, repaired=reason is not None)
+        return self._report(reason, raw, self._start)
 
     def _violate(
         self, body: Body, text: str, k: int, events: list[Event], reason: Reason, *, finished: bool
@@ -363,40 +377,55 @@ class CitationParser:
         """Give up the open marker at ``k``: what is certainly markup is an event, the rest will be read as text."""
         held = self._take_read_part()
         mark = max(self._start - self._end + len(text), 0)
-        length = self._report_head(body, held + text[mark:k], events, reason, finished=finished)
-        if length < len(held):
-            return held + text, length
-        return text, mark + length - len(held)
+        event = self._give_up(body, held + text[mark:k], reason, finished=finished)
+        events.append(event)
+        behind = len(event.raw) - len(held)
+        return (text, mark + behind) if behind >= 0 else (held + text, len(event.raw))
 
     def _cut_off(self, body: Body, events: list[Event], *, complete: bool) -> str:
         """Settle the marker that the input's end left open; give what is to be read again as text."""
         held = self._take_read_part()
         if complete and not body.is_payload:
-            return held[self._report_head(body, held, events, "unclosed", finished=True) :]
-        if body.may_be_prose(self._field):
-            return held[self._report_head(body, held, events, "truncated", finished=False) :]
-        self._body = None
-        self._report("truncated", held, self._start, events)
-        return ""
-
-    def _report_head(self, body: Body, read: str, events: list[Event], reason: Reason, *, finished: bool) -> int:
-        """Report an unclosed marker's head; give its length in code points."""
-        self._body = None
-        options, start = self._options, self._start
-        length, references = body.head(read[self._head :].split(options.grammar.fmt.delimiter), finished)
-        raw = read[: self._head + length]
-        family = raw[len(options.grammar.fmt.start) : self._head - len(options.grammar.fmt.delimiter)]
-        if references and family and options.repair and reason != "truncated":
-            events.append(new_citation(family, references, True, raw, start, start - self._removed))
-            self._removed += len(raw)
+            event = self._give_up(body, held, "unclosed", finished=True)
+        elif body.may_be_prose(self._field):
+            event = self._give_up(body, held, "truncated", finished=False)
         else:
-            self._report(reason, raw, start, events)
-        return len(raw)
+            self._body = None
+            event = self._report("truncated", held, self._start)
+        events.append(event)
+        return held[len(event.raw) :]
 
-    def _report(self, reason: Reason, raw: str, offset: int, events: list[Event]) -> None:
-        text = raw if self._options.keep else ""
-        events.append(new_malformed(reason, raw, text, offset, offset - self._removed))
+    def _give_up(self, body: Body, read: str, reason: Reason, *, finished: bool) -> Citation | Malformed:
+        """Give the event of an unclosed marker's head."""
+        self._body = None
+        length, references = body.head(read[self._head :].split(self._options.fmt.delimiter), finished)
+        raw = read[: self._head + length]
+        family = self._family(raw)
+        if references and family and self._options.repair and reason != "truncated":
+            return self._cite(family, references, raw, repaired=True)
+        return self._report(reason, raw, self._start)
+
+    def _family(self, raw: str) -> str:
+        return raw[len(self._options.start) : self._head - len(self._options.fmt.delimiter)]
+
+    # What makes an event of markup, and counts what it takes out of the clean text.
+
+    def _cite(self, family: str, references: tuple[Reference, ...], raw: str, *, repaired: bool) -> Citation:
+        event = new_citation(family, references, repaired, raw, self._start, self._start - self._removed)
+        self._removed += len(raw)
+        return event
+
+    def _show(self, family: str, fields: tuple[str, ...], raw: str) -> OtherMarker:
+        text = self._options.grammar.show(family, fields)
+        event = new_other(family, fields, raw, text, self._start, self._start - self._removed)
         self._removed += len(raw) - len(text)
+        return event
+
+    def _report(self, reason: Reason, raw: str, offset: int) -> Malformed:
+        text = raw if self._options.keep else ""
+        event = new_malformed(reason, raw, text, offset, offset - self._removed)
+        self._removed += len(raw) - len(text)
+        return event
 
 
 def parse(text: str, *, complete: bool = False, **options: Unpack[ParserOptions]) -> list[Event]:

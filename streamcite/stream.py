@@ -13,7 +13,8 @@ from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar, Unpack, overload
 
 from .events import Event
-from .parser import CitationParser, ParserOptions
+from .options import ParserOptions
+from .parser import CitationParser
 
 T = TypeVar("T")
 _Complete: TypeAlias = bool | Callable[[], bool]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from openai.types.chat import ChatCompletionChunk
 
-    from streamcite.parser import ParserOptions
+    from streamcite.options import ParserOptions
 
 
 @overload
