@@ -47,7 +47,10 @@ class Options:
         markers: what is known to be a whole marker and a citation.
     """
 
-    __slots__ = ("fmt", "grammar", "in_plain", "keep", "limits", "markers", "openings", "repair", "start", "stop")
+    __slots__ = (
+        "fmt", "grammar", "in_plain", "keep", "limits", "markers", "openings", "repair", "start", "stop",
+        "stop_is_sure",
+    )  # fmt: skip
 
     def __init__(
         self, fmt: CitationFormat, malformed: str, repair: bool, max_marker: int, max_payload: int | None
@@ -65,6 +68,8 @@ class Options:
         self.fmt = fmt
         self.start = fmt.start
         self.stop = fmt.stop
+        # Where another token holds the stop, as "<<|x" holds "<|", only what follows tells whether a marker has ended.
+        self.stop_is_sure = not any(fmt.stop in token[1:-1] for token in fmt.tokens)
         self.grammar = grammar(fmt)
         self.in_plain = self.grammar.in_plain
         self.keep = malformed == "keep"
@@ -79,8 +84,8 @@ class Options:
             _remember(self.openings, text, opening)
 
     def remember_marker(self, raw: str, cited: Cited) -> None:
-        """Remember a citation's marker, unless it is a long one."""
-        if len(raw) <= MARKER_LENGTH:
+        """Remember a citation's marker, unless it is a long one, or what follows it can make another thing of it."""
+        if self.stop_is_sure and len(raw) <= MARKER_LENGTH:
             _remember(self.markers, raw, cited)
 
 

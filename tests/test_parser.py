@@ -104,7 +104,11 @@ def test_what_follows_a_marker_decides_though_it_was_read_before() -> None:
     ]
     for _ in range(2):
         assert [parse(text, format=nasty) for text in (closed, unclosed)] == expected
-        assert [read_through(CitationParser(nasty), text) for text in (closed, unclosed)] == expected
+        for cut in range(1, len(closed)):
+            assert read_through(CitationParser(nasty), [closed[:cut], closed[cut:]]) == expected[0]
+        for first, second in itertools.combinations(range(1, len(unclosed)), 2):
+            deltas = [unclosed[:first], unclosed[first:second], unclosed[second:]]
+            assert read_through(CitationParser(nasty), deltas) == expected[1]
 
 
 def test_more_markers_than_are_remembered() -> None:
