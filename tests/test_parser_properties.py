@@ -201,3 +201,26 @@ def test_a_delta_that_is_no_str_changes_nothing(drawn: tuple[Drawn, list[str]]) 
         assert parser.snapshot() == before
         parser.feed(delta)
     assert parser.snapshot()["offset"] + len(parser.held) == len(text)
+
+
+@st.composite
+def texts_alike(draw: st.DrawFn) -> tuple[sc.FormatArgs, sc.Options, list[tuple[list[str], bool]]]:
+    """Draw several texts of the same few pieces, in which one marker comes again and again, cut and followed anyhow."""
+    args = draw(sc.formats())
+    pieces = st.sampled_from(
+        [*draw(st.lists(sc.texts(args, max_pieces=1), min_size=1, max_size=3)), *sc.tokens_of(args)]
+    )
+    text = st.lists(pieces, min_size=1, max_size=4).map("".join)
+    deltas = text.flatmap(sc.cuts)
+    return args, draw(sc.options()), draw(st.lists(st.tuples(deltas, st.booleans()), min_size=2, max_size=6))
+
+
+@given(texts_alike())
+def test_what_other_parsers_have_read_changes_nothing(
+    drawn: tuple[sc.FormatArgs, sc.Options, list[tuple[list[str], bool]]],
+) -> None:
+    args, options, inputs = drawn
+    given, fmt = built(args, options), Fmt(**args)
+    for deltas, complete in inputs:
+        events = read_through(CitationParser(**given), deltas, complete=complete)
+        assert as_read(events) == read("".join(deltas), fmt, complete=complete, **options)

@@ -1,0 +1,122 @@
+"""The checked options of a parser, and what all parsers with the same options share."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from streamcite import OPENAI, CitationFormat, CitationParser, Reference, clean, parse
+from streamcite.grammar import grammar, never
+from streamcite.options import MARKER_LENGTH, OPENING_LENGTH, REMEMBERED, Options, options_for
+from tests import strategies as sc
+
+CITED = ("cite", (Reference("a"),), False)
+OPENING = (None, 0, 0, never, 0)
+
+
+def made(**given: Any) -> Options:
+    defaults: dict[str, Any] = {
+        "fmt": OPENAI,
+        "malformed": "drop",
+        "repair": True,
+        "max_marker": 4096,
+        "max_payload": None,
+    }
+    return Options(**(defaults | given))
+
+
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    """Let nothing be remembered from other tests."""
+    options_for.cache_clear()
+    yield
+    options_for.cache_clear()
+
+
+BAD: dict[str, list[Any]] = {
+    "malformed": ["hide", "", None, True],
+    "max_marker": [7, 0, -1, "9", None, 9.5, float("nan")],
+    "max_payload": [4095, 0, "9", 5000.5, []],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in BAD.items() for value in values])
+def test_a_bad_option_is_refused_by_name(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=rf"^{name}: "):
+        made(**{name: value})
+
+
+@pytest.mark.parametrize("value", [None, "openai", CitationFormat])
+def test_what_is_no_format_is_refused(value: Any) -> None:
+    with pytest.raises(TypeError, match=r"^format: must be a CitationFormat, not "):
+        made(fmt=value)
+
+
+def test_the_limits() -> None:
+    assert made().limits == (4096, 65536)
+    assert made(max_marker=8).limits == (8, 65536)
+    assert made(max_marker=100_000).limits == (100_000, 100_000)
+    assert made(max_marker=8, max_payload=8).limits == (8, 8)
+
+
+def test_what_is_derived() -> None:
+    options = made(malformed="keep", repair=False)
+    assert (options.fmt, options.start, options.stop) == (OPENAI, OPENAI.start, OPENAI.stop)
+    assert options.grammar is grammar(OPENAI)
+    assert options.in_plain
+    assert options.keep
+    assert not options.repair
+    assert not made().keep
+    assert not made(fmt=CitationFormat(**sc.BRACKETS)).in_plain
+
+
+@pytest.mark.usefixtures("fresh")
+def test_parsers_with_the_same_options_share_them() -> None:
+    one, other = CitationParser(), CitationParser(CitationFormat(), max_marker=4096)
+    assert one._options is other._options
+    for different in (
+        CitationParser(repair=False),
+        CitationParser(malformed="keep"),
+        CitationParser(max_payload=65537),
+    ):
+        assert different._options is not one._options
+
+
+@pytest.mark.usefixtures("fresh")
+def test_what_is_remembered_is_bounded() -> None:
+    options = CitationParser()._options
+    for number in range(3 * REMEMBERED):
+        assert clean(f"\ue200cite\ue202id{number}\ue201\ue200cite\ue202id{number}") == ""
+        assert len(options.markers) <= REMEMBERED
+        assert len(options.openings) <= REMEMBERED
+    assert options.markers
+    assert options.openings
+
+
+def test_what_is_short_is_remembered() -> None:
+    options = made()
+    for length in range(OPENING_LENGTH + 2):
+        options.remember_opening("\ue200" * length, OPENING)
+    assert sorted(map(len, options.openings)) == [*range(1, OPENING_LENGTH + 1)]
+    for length in (MARKER_LENGTH, MARKER_LENGTH + 1):
+        options.remember_marker("a" * length, CITED)
+    assert options.markers == {"a" * MARKER_LENGTH: CITED}
+
+
+@pytest.mark.parametrize(
+    ("name", "sure"),
+    [("openai", True), ("brackets", True), ("tags", True), ("nasty", False), ("private", False), ("letters", True)],
+)
+def test_where_a_marker_has_ended_for_sure(name: str, sure: bool) -> None:
+    assert made(fmt=CitationFormat(**sc.KNOWN_FORMATS[name])).stop_is_sure is sure
+
+
+@pytest.mark.usefixtures("fresh")
+def test_only_citations_are_remembered() -> None:
+    bad = "\ue200cite\ue202!\ue201\ue200cite\ue202\ue201\ue200\ue202a\ue201\ue200url\ue202a\ue201\ue200cite\ue202a1 b"
+    repaired, good = "\ue200cite\ue202a\ue202!\ue201", "\ue200cite\ue202a\ue201"
+    assert len(parse(bad + repaired + good)) == 8
+    assert CitationParser()._options.markers == {
+        repaired: ("cite", (Reference("a"),), True),
+        good: ("cite", (Reference("a"),), False),
+    }
