@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
 
 from .events import Reason, Reference
 
@@ -35,6 +36,9 @@ BEFORE, INSIDE, BEHIND = range(3)
 UNDECIDED, PLAIN, JSON, JSON_NEWLINE, JSON_NEWLINE_RETURN = range(5)
 
 Test: TypeAlias = Callable[[str], bool]
+# A NamedTuple's own constructor costs twice as much.
+_new = tuple.__new__
+
 never: Test = frozenset[str]().issuperset
 """The test that says no of every string but the empty one."""
 References: TypeAlias = tuple[Reference, ...]
@@ -202,18 +206,19 @@ _BLANK_LINE = re.compile(r"\n\r?\n")
 Body: TypeAlias = Strict | Spaced | Opaque
 
 
-class Scanner(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Scanner:
     """Find the tokens of a format. Each function takes the text and the index to begin at.
 
     Attributes:
-        in_text: gives the markup in text, piece by piece. The ``lastgroup`` of a match says what is to be done: it is
+        in_text: searches the next piece of markup in text. The ``lastgroup`` of a match says what is to be done: it is
             the reason why it is malformed (the markup is group ``start`` if there is one, else the whole match), or
             ``body`` (behind the match begins a marker's body), ``ignored``, or ``undecided``. Behind a start, group
             ``name`` holds what can be a family name, if anything can.
         in_marker: searches the next token inside a marker.
     """
 
-    in_text: Callable[[str, int], Iterator[re.Match[str]]]
+    in_text: Callable[[str, int], re.Match[str] | None]
     in_marker: Callable[[str, int], re.Match[str] | None]
 
 
@@ -223,7 +228,6 @@ class Grammar:
     Attributes:
         open: the scanner while more input may come: a token still incomplete at the end of the text is found too.
         closed: the scanner once no more input can come.
-        markup: searches a character that can be part of markup.
         in_plain: whether a string that is ASCII or printable can hold no part of a token, nor an ignored character.
         common: the usual characters a field may hold, without those a token is made of.
     """
@@ -233,7 +237,6 @@ class Grammar:
         self.open = _scanner(fmt, incomplete=True)
         self.closed = _scanner(fmt, incomplete=False)
         special = fmt.ignored.union(*fmt.tokens)
-        self.markup = re.compile(_one_of(special)).search
         self.in_plain = not any(character.isascii() or character.isprintable() for character in special)
         self._tokens = re.compile(_any_of(fmt.tokens, incomplete=False))
         self._longest_first = sorted(fmt.tokens, key=len, reverse=True)
@@ -259,21 +262,22 @@ class Grammar:
         Returns:
             The references before the first bad token, and what is wrong with that one or with there being none.
         """
+        is_locator, is_source_id = self._locator, self._source_id
         references: list[Reference] = []
         source_id: str | None = None
         bare = False  # whether that source id is in no reference yet, as a locator may follow
         reason: Reason | None = None
         for field in fields:
             token = field.strip()
-            if self._locator(token):
+            if is_locator(token):
                 if source_id is None:
                     return (), "no_source"
-                references.append(_reference((source_id, token)))
+                references.append(_new(Reference, (source_id, token)))
                 bare = False
             elif token:
                 if bare:
-                    references.append(_reference((source_id, None)))
-                bare = self._source_id(token) is not None
+                    references.append(_new(Reference, (source_id, None)))
+                bare = is_source_id(token) is not None
                 if not bare:
                     reason = "bad_source_id"
                     break
@@ -281,7 +285,7 @@ class Grammar:
         else:
             reason = None if source_id else "empty"
         if bare:
-            references.append(_reference((source_id, None)))
+            references.append(_new(Reference, (source_id, None)))
         return tuple(references), reason
 
     def take_fields(self, fields: Sequence[str], *, cut_at_punctuation: bool) -> tuple[int, References]:
@@ -347,10 +351,6 @@ grammar = lru_cache(maxsize=64)(Grammar)
 """Give the compiled form of a format, shared by all who use an equal one."""
 
 
-# A NamedTuple's own constructor costs twice as much.
-_reference: Callable[[tuple[str | None, str | None]], Reference] = partial(tuple.__new__, Reference)
-
-
 def _scanner(fmt: CitationFormat, *, incomplete: bool) -> Scanner:
     start, delimiter, stop = (re.escape(token) for token in fmt.tokens)
     in_marker = _any_of(fmt.tokens, incomplete=incomplete)
@@ -378,7 +378,7 @@ def _scanner(fmt: CitationFormat, *, incomplete: bool) -> Scanner:
         choices += [_rest(token, incomplete=True) for token in known if len(token) > 1]
     # Begun with a set of characters, and only then told apart, the search skips text ten times as fast.
     first = _one_of(fmt.ignored.union(token[0] for token in known))
-    return Scanner(re.compile(f"{first}(?:{'|'.join(choices)})").finditer, re.compile(in_marker).search)
+    return Scanner(re.compile(f"{first}(?:{'|'.join(choices)})").search, re.compile(in_marker).search)
 
 
 def _one_of(characters: Iterable[str]) -> str:

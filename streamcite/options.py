@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Literal, TypeAlias, TypedDict, TypeVar
+from typing import Literal, TypeAlias, TypedDict
 
 from .events import Reference
 from .format import CitationFormat
 from .grammar import Body, Test, grammar
-
-T = TypeVar("T")
 
 DEFAULT_MAX_PAYLOAD = 65536
 # The markers of an answer repeat, and all begin alike. Those up to these lengths are read once, and this many are
@@ -48,8 +46,8 @@ class Options:
     """
 
     __slots__ = (
-        "fmt", "grammar", "in_plain", "keep", "limits", "markers", "openings", "repair", "start", "stop",
-        "stop_is_sure",
+        "closed", "delimiter", "fmt", "grammar", "in_plain", "keep", "limits", "markers", "open", "openings", "repair",
+        "start", "stop", "stop_is_sure",
     )  # fmt: skip
 
     def __init__(
@@ -67,10 +65,13 @@ class Options:
             raise ValueError(f"max_payload: must be a number of at least max_marker, {max_marker}, not {max_payload!r}")
         self.fmt = fmt
         self.start = fmt.start
+        self.delimiter = fmt.delimiter
         self.stop = fmt.stop
         # Where another token holds the stop, as "<<|x" holds "<|", only what follows tells whether a marker has ended.
         self.stop_is_sure = not any(fmt.stop in token[1:-1] for token in fmt.tokens)
         self.grammar = grammar(fmt)
+        self.open = self.grammar.open
+        self.closed = self.grammar.closed
         self.in_plain = self.grammar.in_plain
         self.keep = malformed == "keep"
         self.repair = repair
@@ -80,20 +81,18 @@ class Options:
 
     def remember_opening(self, text: str, opening: Opening) -> None:
         """Remember a text that is held whole, if it is short."""
-        if 0 < len(text) <= OPENING_LENGTH and text not in self.openings:
-            _remember(self.openings, text, opening)
+        if 0 < len(text) <= OPENING_LENGTH:
+            if len(self.openings) >= REMEMBERED:
+                self.openings.clear()
+            self.openings[text] = opening
 
     def remember_marker(self, raw: str, cited: Cited) -> None:
         """Remember a citation's marker, unless it is a long one, or what follows it can make another thing of it."""
         if self.stop_is_sure and len(raw) <= MARKER_LENGTH:
-            _remember(self.markers, raw, cited)
+            if len(self.markers) >= REMEMBERED:
+                self.markers.clear()
+            self.markers[raw] = cited
 
 
 options_for = lru_cache(maxsize=64)(Options)
 """Give the one object for these options."""
-
-
-def _remember(known: dict[str, T], text: str, value: T) -> None:
-    if len(known) >= REMEMBERED:
-        known.clear()
-    known[text] = value

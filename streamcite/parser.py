@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, Unpack
 
-from .events import Citation, Event, Malformed, OtherMarker, Reason, Reference, new_citation, new_malformed, new_other
+from .events import Citation, Event, Malformed, OtherMarker, Reason, new_citation, new_malformed, new_other
 from .format import DEFAULT_MAX_MARKER, OPENAI, CitationFormat
 from .grammar import Body, Scanner, never
-from .options import ParserOptions, options_for
+from .options import Cited, ParserOptions, options_for
 
 SNAPSHOT_VERSION = 1
 # The pieces of an open marker are joined until they are this long, in code points, which is where copying what is there
@@ -178,27 +178,14 @@ class CitationParser:
         return parser
 
     def _feed(self, delta: str) -> list[Event]:
-        """Read any delta. What opens a marker is looked up first: in text, what is held whole tells the state."""
+        """Read any delta. What opens a marker is looked up first: what is held whole tells the state."""
         if self._closed:
             raise ParserClosed("feed() after close(): make a new parser for a new answer")
         text = self._undecided + delta
         self._end += len(delta)
-        if self._body is not None:
-            return self._read(text)
-        options = self._options
-        events: list[Event] = []
-        opening = options.openings.get(text)
+        opening = self._options.openings.get(text) if self._body is None else None
         if opening is None:
-            i = text.find(options.start)
-            if i < 0 and self._idle and not options.grammar.markup(text):
-                return [delta]
-            if i > 0 and self._idle and (_isascii(before := text[:i]) or _isprintable(before)):
-                events.append(before)
-                text = text[i:]
-                opening = options.openings.get(text)
-            if opening is None:
-                events += self._read(text)
-                return events
+            return self._read(text)
         self._idle = False
         self._body, self._field, self._head, self._quiet, self._room = opening
         if self._body is None:
@@ -206,24 +193,27 @@ class CitationParser:
         else:
             self._tail, self._undecided = text, ""
             self._start = self._base = self._end - len(text)
-        return events
+        return []
 
     def _feed_marker(self, delta: str) -> list[Event]:
         """Read a delta that is not just more of the open marker. What ends it is looked up first."""
         options = self._options
+        if options.stop not in delta:
+            self._catch_up()
+            return self._feed(delta)
         raw, behind = self._tail + delta, ""
         cited = options.markers.get(raw) if self._pieces is None else None
-        if cited is None:
+        if cited is not None:
+            event: Event = self._cite(cited, raw)
+            self._body = None
+        else:
             inside, stop, behind = delta.partition(options.stop)
-            if not stop or not self._quiet(inside) or len(raw) - len(behind) > self._room:
+            if not self._quiet(inside) or len(raw) - len(behind) > self._room:
                 self._catch_up()
                 return self._feed(delta)
-            raw = self._read_part() + inside + stop
+            if behind or self._pieces:
+                raw = self._read_part() + inside + stop
             event = self._finish(raw)
-        else:
-            family, references, repaired = cited
-            event = self._cite(family, references, raw, repaired=repaired)
-            self._body = None
         self._end = self._start + len(raw)
         self._pieces, self._tail, self._room, self._idle = None, "", 0, options.in_plain
         return [event, *self.feed(behind)] if behind else [event]
@@ -239,7 +229,7 @@ class CitationParser:
     # ``text[i]``. The readers go on at an index and give the next one, which is ``len(text)`` when they need more.
 
     def _read(self, text: str, *, closing: bool = False) -> list[Event]:
-        scanner = self._options.grammar.closed if closing else self._options.grammar.open
+        scanner = self._options.closed if closing else self._options.open
         events: list[Event] = []
         self._undecided = ""
         i = 0
@@ -248,23 +238,27 @@ class CitationParser:
                 i = self._read_text(text, i, events, scanner)
             else:
                 text, i = self._read_body(self._body, text, i, events, scanner)
-        if not closing:
-            self._make_room()
-        elif self._undecided:  # a start, and letters that can be a family name
-            raw, self._undecided = self._undecided, ""
-            events.append(self._report("truncated", raw, self._end - len(raw)))
+        held = self._undecided
+        if closing:
+            if held:  # a start, and letters that can be a family name
+                self._undecided = ""
+                events.append(self._report("truncated", held, self._end - len(held)))
+        elif self._body is not None:
+            self._make_room(self._body)
+        elif held:
+            self._idle = False
+            if not events:
+                self._options.remember_opening(held, (None, 0, 0, never, 0))
+        else:
+            self._idle = self._options.in_plain
         return events
 
-    def _make_room(self) -> None:
-        """Set what `feed` looks at first, and remember what is held if it opens a marker."""
-        options, body = self._options, self._body
-        if body is None:
-            self._idle = options.in_plain and not self._undecided
-            options.remember_opening(self._undecided, (None, 0, 0, never, 0))
-            return
+    def _make_room(self, body: Body) -> None:
+        """Let `feed` read quiet deltas by itself, if it can; remember what is held, if it opens a marker."""
         self._idle = False
         if self._undecided:
             return
+        options = self._options
         self._quiet = body.quiet(self._field)
         if self._quiet is not never:
             self._room = min(self._start + options.limits[body.is_payload] - self._base, PIECE)
@@ -273,12 +267,19 @@ class CitationParser:
 
     def _read_text(self, text: str, i: int, events: list[Event], scanner: Scanner) -> int:
         origin = self._end - len(text)
-        for found in scanner.in_text(text, i):
+        while found := scanner.in_text(text, i):
             j, k = found.span()
             if j > i:
                 events.append(text[i:j])
             i = k
             match found.lastgroup:
+                case "stray_delimiter" | "stray_stop" | "no_delimiter" as reason:
+                    events.append(self._report(reason, found[0], origin + j))
+                case "unclosed" | "bad_family" as reason:
+                    start = self._options.start
+                    events.append(self._report(reason, start, origin + j))
+                    if k > j + len(start):
+                        events.append(text[j + len(start) : k])
                 case "body":
                     self._body = self._options.grammar.body(found["name"] or "")
                     self._start = self._base = origin + j
@@ -286,13 +287,6 @@ class CitationParser:
                     if k == len(text):
                         self._hold(text[j:])
                     return k
-                case "unclosed" | "bad_family" as reason:
-                    start = self._options.start
-                    events.append(self._report(reason, start, origin + j))
-                    if k > j + len(start):
-                        events.append(text[j + len(start) : k])
-                case "stray_delimiter" | "stray_stop" | "no_delimiter" as reason:
-                    events.append(self._report(reason, text[j:k], origin + j))
                 case "ignored":
                     events.append(new_other("", (), text[j], "", origin + j, origin + j - self._removed))
                     self._removed += 1
@@ -357,19 +351,18 @@ class CitationParser:
         self._body = None
         cited = options.markers.get(raw)
         if cited is not None:
-            family, references, repaired = cited
-            return self._cite(family, references, raw, repaired=repaired)
-        family = self._family(raw)
-        fields = raw[self._head : -len(options.stop)].split(options.fmt.delimiter)
+            return self._cite(cited, raw)
+        family, *fields = raw[len(options.start) : -len(options.stop)].split(options.delimiter)
         if body is not None and body.is_payload:
             return self._show(family, tuple(fields), raw)
         references, reason = options.grammar.read_fields(fields)
         if not family:
             return self._report("bad_family", raw, self._start)
-        if reason is None or (references and options.repair):
-            options.remember_marker(raw, (family, references, reason is not None))
-            return self._cite(family, references, raw, repaired=reason is not None)
-        return self._report(reason, raw, self._start)
+        if reason is not None and not (references and options.repair):
+            return self._report(reason, raw, self._start)
+        cited = family, references, reason is not None
+        options.remember_marker(raw, cited)
+        return self._cite(cited, raw)
 
     def _violate(
         self, body: Body, text: str, k: int, events: list[Event], reason: Reason, *, finished: bool
@@ -398,19 +391,20 @@ class CitationParser:
     def _give_up(self, body: Body, read: str, reason: Reason, *, finished: bool) -> Citation | Malformed:
         """Give the event of an unclosed marker's head."""
         self._body = None
-        length, references = body.head(read[self._head :].split(self._options.fmt.delimiter), finished)
+        length, references = body.head(read[self._head :].split(self._options.delimiter), finished)
         raw = read[: self._head + length]
         family = self._family(raw)
         if references and family and self._options.repair and reason != "truncated":
-            return self._cite(family, references, raw, repaired=True)
+            return self._cite((family, references, True), raw)
         return self._report(reason, raw, self._start)
 
     def _family(self, raw: str) -> str:
-        return raw[len(self._options.start) : self._head - len(self._options.fmt.delimiter)]
+        return raw[len(self._options.start) : self._head - len(self._options.delimiter)]
 
     # What makes an event of markup, and counts what it takes out of the clean text.
 
-    def _cite(self, family: str, references: tuple[Reference, ...], raw: str, *, repaired: bool) -> Citation:
+    def _cite(self, cited: Cited, raw: str) -> Citation:
+        family, references, repaired = cited
         event = new_citation(family, references, repaired, raw, self._start, self._start - self._removed)
         self._removed += len(raw)
         return event
