@@ -3,8 +3,10 @@
 Nothing here imports anyio at the top: what is not asynchronous is tested where it is not installed, too.
 """
 
+import asyncio
 import gc
 import itertools
+import sys
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import nullcontext, suppress
@@ -228,21 +230,49 @@ async def test_text_picks_the_delta_out_of_an_async_chunk() -> None:
     assert [event async for event in stream] == list(iter_events(["a", *DELTAS]))
 
 
-def test_plain_deltas_do_not_reach_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
-    reached: list[str] = []
+PLAIN = ["It ", "lasts", " and\n", "中文", "\U0001f600"] * 100
+
+
+@pytest.fixture
+def reached(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Collect the deltas that reach the parser."""
+    deltas: list[str] = []
     feed = CitationParser.feed
 
     def counted(self: CitationParser, delta: str) -> list[Event]:
-        reached.append(delta)
+        deltas.append(delta)
         return feed(self, delta)
 
     monkeypatch.setattr(CitationParser, "feed", counted)
-    plain = ["It ", "lasts", " and\n", "中文", "\U0001f600"] * 100
-    for event, delta in zip(iter_events(plain), plain, strict=True):
+    return deltas
+
+
+def test_plain_deltas_do_not_reach_the_parser(reached: list[str]) -> None:
+    for event, delta in zip(iter_events(PLAIN), PLAIN, strict=True):
         assert event is delta
     assert reached == []
-    assert list(iter_events([*plain, *DELTAS]))[-len(EVENTS) :: 2] == [EVENTS[0], EVENTS[2]]
+    events = list(iter_events([*PLAIN, *DELTAS]))
     assert reached == DELTAS[1:4]
+    assert joined(events) == parse("".join([*PLAIN, *DELTAS]))
+
+
+@on_both_backends
+async def test_plain_async_deltas_do_not_reach_the_parser(reached: list[str]) -> None:
+    events = [event async for event in aiter_events(AsyncChunks(PLAIN))]
+    assert all(event is delta for event, delta in zip(events, PLAIN, strict=True))
+    assert reached == []
+    events = [event async for event in aiter_events(AsyncChunks([*PLAIN, *DELTAS]))]
+    assert reached == DELTAS[1:4]
+    assert joined(events) == parse("".join([*PLAIN, *DELTAS]))
+
+
+def test_without_something_to_close_no_anyio_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "anyio", None)
+
+    async def read() -> list[Event]:
+        return [event async for event in aiter_events(AsyncChunks())]
+
+    assert asyncio.run(read()) == EVENTS
 
 
 # Misuse.
