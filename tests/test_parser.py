@@ -4,6 +4,7 @@ import gc
 import itertools
 import json
 import random
+import re
 import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -369,31 +370,24 @@ class Counted(str):
 # So short that copying a piece of a marker once more for each delta would show.
 SHORT_PIECE = 16
 Costs = Callable[[CitationFormat, str, int], tuple[int, int]]
+Search = Callable[[str, int], re.Match[str] | None]
 
 
 @pytest.fixture
 def costs(monkeypatch: pytest.MonkeyPatch) -> Costs:
     """Give a function that reads a text in deltas of a size and counts the characters searched, and those copied."""
 
-    def counting(function: Callable[[str, int], Any]) -> Callable[[str, int], Any]:
-        def each(text: str, i: int, found: Iterator[Any]) -> Iterator[Any]:
-            for match in found:
-                Counted.searched += match.end() - i
-                i = match.end()
-                yield match
-            Counted.searched += len(text) - i
+    def counting(search: Search) -> Search:
+        def counted(text: str, i: int) -> re.Match[str] | None:
+            found = search(text, i)
+            Counted.searched += (found.end() if found else len(text)) - i
+            return found
 
-        def call(text: str, i: int) -> Any:
-            result = function(text, i)
-            if isinstance(result, Iterator):
-                return each(text, i, result)
-            Counted.searched += (result.end() if result else len(text)) - i
-            return result
-
-        return call
+        return counted
 
     def scanner(*args: Any, **options: Any) -> grammar.Scanner:
-        return grammar.Scanner(*map(counting, compiled(*args, **options)))
+        uncounted = compiled(*args, **options)
+        return grammar.Scanner(counting(uncounted.in_text), counting(uncounted.in_marker))
 
     compiled = grammar._scanner
     monkeypatch.setattr(grammar, "_scanner", scanner)
