@@ -81,6 +81,9 @@ class Citation(_Marker):
         """Give what the reader sees: nothing."""
         return ""
 
+    def __str__(self) -> str:
+        return ""
+
     @property
     def source_ids(self) -> tuple[str, ...]:
         """Give the id of every reference, in order."""

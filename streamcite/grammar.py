@@ -212,7 +212,7 @@ class Scanner:
 
     Attributes:
         in_text: searches the next piece of markup in text. The ``lastgroup`` of a match says what is to be done: it is
-            the reason why it is malformed (the markup is group ``start`` if there is one, else the whole match), or
+            the reason why it is malformed (of a start that is, what follows it is none of the markup), or
             ``body`` (behind the match begins a marker's body), ``ignored``, or ``undecided``. Behind a start, group
             ``name`` holds what can be a family name, if anything can.
         in_marker: searches the next token inside a marker.
@@ -367,7 +367,7 @@ def _scanner(fmt: CitationFormat, *, incomplete: bool) -> Scanner:
         "(?P<bad_family>)",
     ]
     choices = [
-        f"(?P<start>{_rest(fmt.start)})(?P<name>{name})?(?:{'|'.join(behind)})",
+        f"{_rest(fmt.start)}(?P<name>{name})?(?:{'|'.join(behind)})",
     ]
     if private:
         choices += [f"(?P<stray_delimiter>{_rest(fmt.delimiter)})", f"(?P<stray_stop>{_rest(fmt.stop)})"]

@@ -11,10 +11,10 @@ from .grammar import Body, Test, grammar
 
 DEFAULT_MAX_PAYLOAD = 65536
 # The markers of an answer repeat, and all begin alike. Those up to these lengths are read once, and this many are
-# remembered for each set of options: far more than one answer cites, in at most 0.5 MB.
+# remembered for each set of options: more than one answer cites, in at most 0.2 MB.
 OPENING_LENGTH = 16
 MARKER_LENGTH = 256
-REMEMBERED = 512
+REMEMBERED = 128
 
 # The state to which a text that is held whole leads: the body (None before the first delimiter), its field state, the
 # length of start, family and delimiter; and the parser's quiet test with its room.

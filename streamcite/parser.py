@@ -5,8 +5,8 @@ could not be decided yet), how to read on in that marker's body, and two offsets
 semantics, section 3; what one marker *is* stands in `grammar`.
 
 Most deltas are plain text, or just more of an open marker: `CitationParser.feed` tells these at once. The next most
-common open or end a marker as one before did: `_feed` and `_feed_marker` look these up. All else is read by `_read`,
-which alone knows every rule, and of which the others are short cuts.
+common open or end a marker as one before did, and are looked up. All else is read by `CitationParser._read`, which
+alone knows every rule, and of which the rest are short cuts.
 """
 
 from __future__ import annotations
@@ -115,7 +115,22 @@ class CitationParser:
                     self._tail = tail
                     return []
             return self._feed_marker(delta)
-        return self._feed(delta)
+        if self._closed:
+            raise ParserClosed("feed() after close(): make a new parser for a new answer")
+        text = self._undecided + delta
+        self._end += len(delta)
+        # What opens a marker is looked up: what is held whole tells the state.
+        opening = self._options.openings.get(text) if self._body is None else None
+        if opening is None:
+            return self._read(text)
+        self._idle = False
+        self._body, self._field, self._head, self._quiet, self._room = opening
+        if self._body is None:
+            self._undecided = text
+        else:
+            self._tail, self._undecided = text, ""
+            self._start = self._base = self._end - len(text)
+        return []
 
     def close(self, *, complete: bool = False) -> list[Event]:
         """Say that the input has ended, and settle what is held.
@@ -177,43 +192,22 @@ class CitationParser:
             raise ValueError("the snapshot was taken with other options: what it holds is not held with these")
         return parser
 
-    def _feed(self, delta: str) -> list[Event]:
-        """Read any delta. What opens a marker is looked up first: what is held whole tells the state."""
-        if self._closed:
-            raise ParserClosed("feed() after close(): make a new parser for a new answer")
-        text = self._undecided + delta
-        self._end += len(delta)
-        opening = self._options.openings.get(text) if self._body is None else None
-        if opening is None:
-            return self._read(text)
-        self._idle = False
-        self._body, self._field, self._head, self._quiet, self._room = opening
-        if self._body is None:
-            self._undecided = text
-        else:
-            self._tail, self._undecided = text, ""
-            self._start = self._base = self._end - len(text)
-        return []
-
     def _feed_marker(self, delta: str) -> list[Event]:
-        """Read a delta that is not just more of the open marker. What ends it is looked up first."""
+        """Read a delta that is not just more of the open marker. What ends it is looked up."""
         options = self._options
         if options.stop not in delta:
             self._catch_up()
-            return self._feed(delta)
+            return self.feed(delta)
         raw, behind = self._tail + delta, ""
         cited = options.markers.get(raw) if self._pieces is None else None
-        if cited is not None:
-            event: Event = self._cite(cited, raw)
-            self._body = None
-        else:
+        if cited is None:
             inside, stop, behind = delta.partition(options.stop)
             if not self._quiet(inside) or len(raw) - len(behind) > self._room:
                 self._catch_up()
-                return self._feed(delta)
+                return self.feed(delta)
             if behind or self._pieces:
                 raw = self._read_part() + inside + stop
-            event = self._finish(raw)
+        event = self._finish(raw, cited)
         self._end = self._start + len(raw)
         self._pieces, self._tail, self._room, self._idle = None, "", 0, options.in_plain
         return [event, *self.feed(behind)] if behind else [event]
@@ -267,7 +261,11 @@ class CitationParser:
 
     def _read_text(self, text: str, i: int, events: list[Event], scanner: Scanner) -> int:
         origin = self._end - len(text)
-        while found := scanner.in_text(text, i):
+        while i < len(text):
+            found = scanner.in_text(text, i)
+            if found is None:
+                events.append(text[i:])
+                break
             j, k = found.span()
             if j > i:
                 events.append(text[i:j])
@@ -280,6 +278,9 @@ class CitationParser:
                     events.append(self._report(reason, start, origin + j))
                     if k > j + len(start):
                         events.append(text[j + len(start) : k])
+                    if reason == "unclosed" and k + len(start) == len(text):
+                        self._undecided = start
+                        break
                 case "body":
                     self._body = self._options.grammar.body(found["name"] or "")
                     self._start = self._base = origin + j
@@ -292,8 +293,6 @@ class CitationParser:
                     self._removed += 1
                 case _:  # a start and part of what may follow, or part of a token
                     self._undecided = text[j:]
-        if i < len(text):
-            events.append(text[i:])
         return len(text)
 
     def _read_body(self, body: Body, text: str, i: int, events: list[Event], scanner: Scanner) -> tuple[str, int]:
@@ -345,23 +344,23 @@ class CitationParser:
         part, self._pieces, self._tail = self._read_part(), None, ""
         return part
 
-    def _finish(self, raw: str) -> Event:
-        """Give the event of the marker that its stop has closed."""
+    def _finish(self, raw: str, cited: Cited | None = None) -> Event:
+        """Give the event of the marker that its stop has closed; ``cited`` is what is remembered of it."""
         options, body = self._options, self._body
         self._body = None
-        cited = options.markers.get(raw)
-        if cited is not None:
-            return self._cite(cited, raw)
-        family, *fields = raw[len(options.start) : -len(options.stop)].split(options.delimiter)
-        if body is not None and body.is_payload:
-            return self._show(family, tuple(fields), raw)
-        references, reason = options.grammar.read_fields(fields)
-        if not family:
-            return self._report("bad_family", raw, self._start)
-        if reason is not None and not (references and options.repair):
-            return self._report(reason, raw, self._start)
-        cited = family, references, reason is not None
-        options.remember_marker(raw, cited)
+        if cited is None:
+            cited = options.markers.get(raw)
+        if cited is None:
+            family, *fields = raw[len(options.start) : -len(options.stop)].split(options.delimiter)
+            if body is not None and body.is_payload:
+                return self._show(family, tuple(fields), raw)
+            references, reason = options.grammar.read_fields(fields)
+            if not family:
+                return self._report("bad_family", raw, self._start)
+            if reason is not None and not (references and options.repair):
+                return self._report(reason, raw, self._start)
+            cited = family, references, reason is not None
+            options.remember_marker(raw, cited)
         return self._cite(cited, raw)
 
     def _violate(

@@ -297,13 +297,13 @@ UNUSUAL = ["é\n中", "\u200b", "\u3000", "\ud800", "\xa0", "\ue0b0", "a\u2028b"
 def slow(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Collect the deltas that the fast path did not take."""
     taken: list[str] = []
-    feed = CitationParser._feed
+    feed = CitationParser._read
 
     def counted(self: CitationParser, delta: str) -> list[Any]:
         taken.append(delta)
         return feed(self, delta)
 
-    monkeypatch.setattr(CitationParser, "_feed", counted)
+    monkeypatch.setattr(CitationParser, "_read", counted)
     return taken
 
 

@@ -1,0 +1,1 @@
+"""Measure what streamcite costs: named shapes of input, and ratios within one run."""

@@ -1,0 +1,27 @@
+"""Run the benchmarks: ``python -m benchmarks core``."""
+
+from __future__ import annotations
+
+import argparse
+
+from . import core
+from .report import machine
+
+
+def main() -> None:
+    """Print each figure as it is measured, beside its limit."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=main.__doc__)
+    parser.add_argument("suite", choices=["core"], help="what to measure")
+    parser.add_argument("--quick", action="store_true", help="fewer deltas and passes: rough figures in seconds")
+    arguments = parser.parse_args()
+    size = {"deltas": 10_000, "passes": 3} if arguments.quick else {}
+    print(machine())
+    over = 0
+    for figure in core.figures(**size):
+        print(figure, flush=True)
+        over += figure.limit is not None and figure.value > figure.limit
+    print(f"{over} over their limit" if over else "all within their limits")
+
+
+if __name__ == "__main__":
+    main()
