@@ -1,0 +1,426 @@
+"""`streamcite demo`: a recorded answer, or a real server's, in a pipe and in a terminal."""
+
+import re
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from streamcite import Citation, clean, parse
+from streamcite.sse import encode
+from streamcite.testing import RecordedAnswer, recorded_answers, serve
+from tests.processes import PATIENCE, Terminal, finish, receive, run, running, shell, terminal
+from tests.screen import Screen
+
+ANSWERS = recorded_answers()
+MARKER = "\ue200cite\ue202turn0file1\ue202L8-L13\ue201"
+KEY = {"OPENAI_API_KEY": "any"}
+
+every_answer = pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
+
+
+def numbered(answer: RecordedAnswer) -> tuple[str, list[str]]:
+    """What a reader is to see of an answer, and its sources in the order of their numbers."""
+    text, order = "", []
+    for event in parse(answer.text, complete=True):
+        text += str(event)
+        for source_id in dict.fromkeys(event.source_ids) if isinstance(event, Citation) else ():
+            if source_id not in order:
+                order.append(source_id)
+            text += f"[{order.index(source_id) + 1}]"
+    return text, order
+
+
+def cited_lines(answer: RecordedAnswer, source_id: str) -> list[str]:
+    """The lines of a source that an answer cites, found without its parser."""
+    lines: set[int] = set()
+    for first, last in re.findall(rf"{source_id}\ue202L(\d+)(?:[-–]L?(\d+))?", answer.text):
+        lines.update(range(int(first), int(last or first) + 1))
+    texts = answer.sources[source_id].text.split("\n")
+    return [f"L{line} {texts[line - 1]}" for line in sorted(lines)]
+
+
+def failed(output: bytes, status: int) -> str:
+    """The one line of a command that failed as it should, without its name."""
+    line, end = output.decode().split("\n")
+    assert (status, line.startswith("streamcite: "), end) == (2, True, "")
+    return line.removeprefix("streamcite: ")
+
+
+@contextmanager
+def scripted(*parts: bytes) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Serve one request with these bytes: the first part at once, each other one when the function is called."""
+    asked = threading.Semaphore(1)
+
+    def answer() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.settimeout(PATIENCE)
+            request = b""
+            while b"\r\n\r\n" not in request:
+                request += connection.recv(65536)
+            head, _, body = request.partition(b"\r\n\r\n")
+            length = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
+            assert length
+            while len(body) < int(length[1]):
+                body += connection.recv(65536)
+            for part in parts:
+                assert asked.acquire(timeout=PATIENCE)
+                connection.sendall(part)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(PATIENCE)
+        thread = threading.Thread(target=answer)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1", asked.release
+        finally:
+            thread.join(PATIENCE)
+
+
+def head(status: str = "200 OK", kind: str = "text/event-stream") -> bytes:
+    return f"HTTP/1.1 {status}\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n".encode()
+
+
+def chunk(content: str) -> bytes:
+    return encode(f'{{"choices": [{{"index": 0, "delta": {{"content": "{content}"}}}}]}}')
+
+
+# In a pipe
+
+
+@every_answer
+def test_in_a_pipe_it_is_plain_text(answer: RecordedAnswer) -> None:
+    done = run("demo", "--answer", answer.id, "--pace", "0")
+    assert (done.returncode, done.stderr) == (0, b"")
+    text, order = numbered(answer)
+    entries = [
+        "\n    ".join([f"[{number}] {source.title}", str(source.url), *cited_lines(answer, source.id)])
+        for number, source in enumerate((answer.sources[source_id] for source_id in order), 1)
+    ]
+    assert done.stdout.decode() == "\n\n".join([text + "\n\nSources", *entries]) + "\n"
+    # Without the numbers it is what `clean` prints, and all sources of the answer are cited.
+    assert text.isprintable() or set(re.findall(r"[^ -~]", text)) & {"\n"}
+    assert re.sub(r"\[\d\]", "", text) == clean(answer.text, complete=True)
+    assert set(order) == set(answer.sources)
+
+
+def test_the_numbers() -> None:
+    output = run("demo", "--pace", "0").stdout.decode()
+    assert output.startswith(
+        "Yes, you can keep working from Lisbon, provided that you have passed your probation.[1] If"
+    )
+    assert "see the help desk before you pack.[1][2][4] I found" in output
+    assert "\n[2] Tax and social security abroad: questions and answers\n    https://example.org/handbook/tax" in output
+
+
+def test_each_piece_is_printed_before_the_next_comes() -> None:
+    parts = [head() + chunk("Hello"), chunk(r" wor"), chunk(r"ld.\ue200cite\ue202id1"), chunk(r"\ue201 Bye")]
+    with (
+        scripted(*parts, encode("[DONE]")) as (url, more),
+        running("demo", "--base-url", url, "--model", "m", env=KEY) as process,
+    ):
+        for expected in ("Hello", " wor", "ld.", "[1] Bye"):
+            assert receive(process.stdout, len(expected)).decode() == expected
+            more()
+        assert finish(process) == (0, b"\n\nSources\n\n[1] id1\n", b"")
+
+
+def test_environment_variables_do_not_force_control_codes_into_a_pipe() -> None:
+    plain = run("demo", "--pace", "0").stdout
+    forced = run("demo", "--pace", "0", env={"FORCE_COLOR": "1", "TTY_COMPATIBLE": "1", "CLICOLOR_FORCE": "1"})
+    assert forced.stdout == plain
+
+
+def test_a_proxy_does_not_stand_between_the_demo_and_its_own_server() -> None:
+    proxy = dict.fromkeys(["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"], "http://127.0.0.1:9")
+    assert run("demo", "--pace", "0", env=proxy).returncode == 0
+
+
+def test_a_closed_pipe_ends_it_quietly(tmp_path: Path) -> None:
+    done = shell("streamcite demo --pace 0.001 | head -c 3; echo ${PIPESTATUS[*]}", cwd=tmp_path)
+    assert (done.stdout, done.stderr) == (b"Yes141 0\n", b"")
+
+
+def test_an_interrupt_ends_it_quietly() -> None:
+    with running("demo") as process:
+        receive(process.stdout, 3)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 130
+        assert process.stderr is not None
+        assert process.stderr.read().strip() == b""
+
+
+def test_the_list() -> None:
+    done = run("demo", "--list", env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode() == "".join(f"{name}: {answer.question}\n" for name, answer in ANSWERS.items())
+
+
+# In a terminal
+
+
+def squeezed(text: str) -> str:
+    """A text without what depends on the width of the terminal."""
+    return re.sub(r"\s", "", text)
+
+
+def seen(opened: Terminal) -> Screen:
+    screen = Screen(opened.output, columns=opened.columns, rows=opened.rows)
+    assert screen.cursor_shown
+    assert screen.wrapped == []
+    assert [line for line in screen.lines if line != line.rstrip()] == []
+    return screen
+
+
+def assert_in_order(words: list[str], text: str) -> None:
+    end = 0
+    for word in words:
+        found = text.find(word, end)
+        assert found >= 0, f"{word!r} is not behind {text[max(0, end - 80) : end]!r}"
+        end = found + len(word)
+
+
+@every_answer
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (40, 24), (23, 5)])
+def test_a_terminal_shows_all_of_an_answer(answer: RecordedAnswer, columns: int, rows: int) -> None:
+    with terminal("demo", "--answer", answer.id, "--pace", "0", columns=columns, rows=rows) as opened:
+        assert opened.end() == 0
+    screen = seen(opened)
+    question, _, rest = screen.text.partition(f"{answer.id} at")
+    assert squeezed(question) == squeezed(">" + answer.question)
+    drawn, _, sources = rest.partition("\nSources ")
+    text, order = numbered(answer)
+    tables = re.findall(r"^\|.*\n", text, re.MULTILINE)
+    # Without what Markdown is made of; a table may have been drawn row by row.
+    prose = re.sub(
+        r"^\|.*\n|^ *(?:[-*#]+|\d+\.) |\*\*|(?<=\s)\*(?=\w)|(?<=\w)\*(?=\s)|`+(?:python)?", "", text, flags=re.MULTILINE
+    )
+    assert_in_order(prose.split(), squeezed(drawn))
+    for cell in "".join(tables).split("|"):
+        assert re.fullmatch(r"\s*|:?-+:?", cell) or squeezed(cell) in squeezed(drawn), cell
+    assert sorted(re.findall(r"\[\d\]", squeezed(drawn))) == sorted(re.findall(r"\[\d\]", text))
+    entries = []
+    for number, source_id in enumerate(order, 1):
+        source = answer.sources[source_id]
+        entries += [f"[{number}]{source.title}{source.url}", *cited_lines(answer, source_id)]
+    assert squeezed(sources).lstrip("─") == squeezed("".join(entries))
+    assert set(screen.links) == {"", *(str(source.url) for source in answer.sources.values())}
+
+
+def test_a_terminal_shows_the_beginning_while_the_rest_is_to_come() -> None:
+    parts = [
+        head() + chunk(r"# Head\n\nSome **bo"),
+        chunk(r"ld** text.\ue200cite\ue202id1\ue202L3\ue201"),
+        encode("[DONE]"),
+    ]
+    with (
+        scripted(*parts) as (url, more),
+        terminal("demo", "--base-url", url, "--model", "m", env=KEY) as opened,
+    ):
+        opened.read_until(b"**bo")  # as written, for nobody knows yet
+        more()
+        opened.read_until(b"[1]")
+        more()
+        assert opened.end() == 0
+    assert [line for line in seen(opened).lines[3:] if line] == [
+        "Head",
+        "Some bold text.[1]",
+        f"Sources {'─' * 72}",
+        "[1] id1 (L3)",
+    ]
+
+
+def shown(text: str, *, columns: int = 80, env: Mapping[str, str] | None = None) -> Screen:
+    """Serve a text, and give the screen that the demo leaves of it."""
+    with serve(text) as server:
+        args = ["demo", "--base-url", server.base_url, "--model", "answer"]
+        with terminal(*args, columns=columns, env={**KEY, **(env or {})}) as opened:
+            assert opened.end() == 0
+    return seen(opened)
+
+
+def answer_lines(screen: Screen) -> list[str]:
+    """The lines of the answer: behind the question, before the sources."""
+    return "\n".join(screen.lines[screen.lines.index("") :]).partition("\nSources ")[0].strip("\n").split("\n")
+
+
+def test_wide_characters_fill_a_line_to_its_end() -> None:
+    screen = shown("- 1234 " + "梅" * 19 + f"{MARKER}終", columns=40)
+    assert answer_lines(screen) == [" • 1234", "   " + "梅" * 18, "   梅[1]終"]
+
+
+TABLE = f"|Expiry|Hit rate|\n|---|---:|\n|10 s|71 % of all|\n|300 s|wonderful{MARKER}|\n"
+
+
+def test_a_table() -> None:
+    lines = answer_lines(shown(TABLE))
+    assert re.fullmatch("[─━ ]+", lines.pop(1))  # versions of rich draw it differently
+    assert [line.split() for line in lines] == [
+        ["Expiry", "Hit", "rate"],
+        ["10", "s", "71", "%", "of", "all"],
+        ["300", "s", "wonderful[1]"],
+    ]
+    assert {len(line) for line in lines} == {len(lines[0])}  # at the right
+
+
+def test_a_table_too_wide_for_the_terminal_is_drawn_row_by_row() -> None:
+    assert answer_lines(shown(TABLE, columns=21)) == [
+        "Expiry   10 s",
+        "Hit rate 71 % of all",
+        "─" * 21,
+        "Expiry   300 s",
+        "Hit rate wonderful[1]",
+        "─" * 21,
+    ]
+
+
+def test_no_color() -> None:
+    text = "```python\nimport this\n```\n" + MARKER
+    assert shown(text).colours
+    assert not shown(text, env={"NO_COLOR": "1"}).colours
+
+
+def test_a_terminal_that_can_do_nothing_gets_plain_text() -> None:
+    with terminal("demo", "--pace", "0", env={"TERM": "dumb"}) as opened:
+        assert opened.end() == 0
+    assert opened.output.decode().replace("\r\n", "\n") == run("demo", "--pace", "0").stdout.decode()
+
+
+def test_a_terminal_of_another_locale() -> None:
+    screen = shown("梅 • 🚀", env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
+    assert answer_lines(screen) == ["梅 • 🚀"]
+
+
+def test_an_interrupt_leaves_what_was_shown_and_the_cursor() -> None:
+    with terminal("demo") as opened:
+        opened.read_until(b"[1]")
+        opened.process.send_signal(signal.SIGINT)
+        assert opened.end() == 130
+    text = seen(opened).text
+    assert "provided that you have passed your\nprobation.[1]" in text
+    assert "Traceback" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("red \x1b[31mor\x1b]0;title\x07 not\x9b2J", "red �[31mor�]0;title� not�2J"),
+        ("a\rb\r\nc", "ab c"),
+        ("a List<int>, a <script>x</script>", "a List<int>, a <script>x</script>"),
+        (f"Really!{MARKER} and `code{MARKER}` [a{MARKER}]", "Really![1] and code[1] [a[1]]"),
+        (f"**Bold.**{MARKER} and **so.{MARKER}** and on", "Bold.[1] and so.[1] and on"),
+        (f"```\nx = 1{MARKER}\n\ny⁅2⁆\n```\n\nend", " x = 1[1]\n\n y[2]\n\nend"),
+        ("[bold]rich[/bold] [/nothing] :smile:", "[bold]rich[/bold] [/nothing] :smile:"),
+        ("half \ud83d and \ud83d\ude00", "half � and 😀"),
+        ("# One\n\n## Two\n\n1. a\n\n2. b\n\nend", "One\n\nTwo\n\n 1 a\n\n 2 b\n\nend"),
+    ],
+)  # fmt: skip
+def test_an_answer_is_data(text: str, expected: str) -> None:
+    assert answer_lines(shown(text)) == expected.split("\n")
+
+
+# A real server
+
+
+def test_a_real_server_whose_sources_are_not_known() -> None:
+    text = f"One.{MARKER} Two.\ue200cite\ue202b\ue202turn0file1\ue202L2\ue202L8-L13\ue201 Three.\ue200cite\ue202c\ue201"
+    shown = "One.[1] Two.[2][1] Three.[3]\n\nSources\n\n[1] turn0file1 (L8-L13, L2)\n\n[2] b\n\n[3] c\n"
+    with serve([RecordedAnswer(id="mine", text=text)]) as server:
+        given = run("demo", "--base-url", server.base_url, "--model", "mine", "--question", "Why?", env=KEY)
+        named = run("demo", "--model", "mine", env={**KEY, "OPENAI_BASE_URL": server.base_url})
+    assert (given.stdout.decode(), given.stderr, given.returncode) == (shown, b"", 0)
+    assert (named.stdout.decode(), named.stderr, named.returncode) == (shown, b"", 0)
+
+
+def test_an_answer_without_citations_has_no_sources() -> None:
+    with serve("None.") as server:
+        assert run("demo", "--base-url", server.base_url, "--model", "answer", env=KEY).stdout == b"None.\n"
+    assert [line for line in shown("None.").lines[3:] if line] == ["None."]
+
+
+def test_what_is_asked_is_what_the_terminal_shows() -> None:
+    with serve("None.") as server:
+        url = server.base_url
+        with terminal("demo", "--base-url", url, "--model", "answer", "--question", "Who knows?", env=KEY) as opened:
+            assert opened.end() == 0
+    assert seen(opened).lines[:3] == ["> Who knows?", f"  answer at {url}", ""]
+
+
+def test_a_refusal() -> None:
+    with serve("x") as server:
+        done = run("demo", "--base-url", server.base_url, "--model", "gpt-0", env=KEY)
+        assert failed(done.stderr, done.returncode) == (
+            f"{server.base_url} answered 404: The model `gpt-0` does not exist or you do not have access to it."
+        )
+        assert done.stdout == b""
+
+
+REFUSED = head("401 Unauthorized", "application/json") + b'{"error": {"message": "Incorrect API key\\nprovided."}}'
+CUT = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 9999\r\n\r\n" + chunk("Begun")
+
+
+@pytest.mark.parametrize(
+    ("response", "printed", "message"),
+    [
+        (REFUSED, b"", " answered 401: Incorrect API key provided."),
+        (head("502 Bad Gateway", "text/html") + b"<p>" + b"x" * 5000, b"", " answered 502: "),
+        (head() + chunk("Begun") + encode('{"error": {"message": "overloaded"}}'), b"Begun", ": overloaded"),
+        (head() + chunk("Begun") + encode("{nonsense"), b"Begun", ": Expecting property name"),
+        (CUT, b"Begun", ": peer closed connection"),
+        (head() + encode("[DONE]"), b"", ": the answer is empty"),
+        (head(kind="text/html") + b"<p>Welcome</p>", b"", ": the answer is empty"),
+        (b"SSH-2.0-OpenSSH\r\n", b"", ": "),
+        (b"", b"", ": "),
+    ],
+    ids=["401", "502", "error in the stream", "no JSON", "cut", "empty", "a page", "no HTTP", "nothing"],
+)
+def test_a_server_that_fails(response: bytes, printed: bytes, message: str) -> None:
+    with scripted(response) as (url, _):
+        done = run("demo", "--base-url", url, "--model", "m", env=KEY)
+    assert failed(done.stderr, done.returncode).startswith(url + message)
+    assert len(done.stderr) < 600
+    assert done.stdout == printed
+
+
+def test_a_server_that_fails_leaves_what_a_terminal_showed() -> None:
+    with scripted(CUT) as (url, _), terminal("demo", "--base-url", url, "--model", "m", env=KEY) as opened:
+        assert opened.end() == 2
+    screen = Screen(opened.output, columns=80, rows=24)
+    assert screen.cursor_shown
+    assert len(screen.wrapped) == 1  # the error
+    assert f"\n\nBegun\n\nstreamcite: {url}: peer closed connection" in screen.text
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://127.0.0.1:9/v1", "foo", "http://[::1", "http://x:99999", "http://x:y", "ftp://x", "http://\n", "http://"],
+)
+def test_a_server_that_is_not_there(url: str) -> None:
+    done = run("demo", "--base-url", url, "--model", "m", env=KEY)
+    assert failed(done.stderr, done.returncode).startswith(f"{url.strip()}")
+    assert done.stdout == b""
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--model", "m"], "set OPENAI_API_KEY to the server's key; any will do where it wants none"),
+        (["--base-url", "http://127.0.0.1:9/v1"], "--base-url and --question need --model"),
+        (["--question", "Why?"], "--base-url and --question need --model"),
+        (["--model", "m", "--pace", "1"], "--pace is for recorded answers, not for --model"),
+        (["--answer", "german"], "no answer 'german': there are english, japanese, technical"),
+        (["--pace", "-1"], "--pace must be a number of seconds from 0, not -1.0"),
+        (["--pace", "nan"], "--pace must be a number of seconds from 0, not nan"),
+        (["--pace", "fast"], "Invalid value for '--pace': 'fast' is not a valid float"),
+    ],
+    ids=str,
+)
+def test_bad_use(args: list[str], message: str) -> None:
+    done = run("demo", *args)
+    assert failed(done.stderr, done.returncode) == f"{message} (see 'streamcite demo --help')"
+    assert done.stdout == b""

@@ -1,0 +1,65 @@
+"""The programs in `examples/` run as they stand there."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from streamcite import clean
+from streamcite.testing import recorded_answers, serve
+from tests.processes import ENVIRONMENT, PATIENCE
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def run(name: str, *args: str, stdin: bytes = b"", **env: str) -> subprocess.CompletedProcess[str]:
+    program = [sys.executable, EXAMPLES / f"{name}.py", *args]
+    done = subprocess.run(program, input=stdin, capture_output=True, env={**ENVIRONMENT, **env}, timeout=PATIENCE)
+    return subprocess.CompletedProcess(program, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def test_every_example_is_tested() -> None:
+    assert sorted(path.stem for path in EXAMPLES.glob("*.py")) == ["any_provider", "chat"]
+
+
+def test_chat_with_a_recorded_answer() -> None:
+    done = run("chat")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(
+        "Yes, you can keep working from Lisbon, provided that you have passed your probation.[1] "
+    )
+    assert done.stdout.endswith(
+        "\n\n[1] turn0file0\n[2] turn0file1\n[3] turn0search0\n[4] turn1file0\n[5] turn1file1\n"
+    )
+
+
+@pytest.mark.parametrize("name", recorded_answers())
+def test_chat_with_a_server(name: str) -> None:
+    with serve() as server:
+        done = run("chat", name, "Why?", OPENAI_BASE_URL=server.base_url, OPENAI_API_KEY="any", PYTHONUTF8="1")
+    assert (done.returncode, done.stderr) == (0, "")
+    text, _, sources = done.stdout.rpartition("\n\n")
+    for number in range(1, 6):
+        text = text.replace(f"[{number}]", "")
+    assert text == clean(recorded_answers()[name].text, complete=True)
+    assert {line.split()[1] for line in sources.splitlines()} == set(recorded_answers()[name].sources)
+
+
+def test_chat_says_how_it_is_used() -> None:
+    done = run("chat", "only-a-model")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "python examples/chat.py MODEL" in done.stderr
+
+
+def test_any_provider() -> None:
+    done = run("any_provider", stdin=(EXAMPLES / "chunks.jsonl").read_bytes())
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "Plums keep for a year. With less salt they mould sooner, so keep an eye on them.",
+        "",
+        "at character 22: doc1 L4-L5",
+        "at character 56: doc1, doc2 L2",
+        "unreadable (empty): [[cite|]]",
+    ]
