@@ -18,6 +18,7 @@ from .parser import CitationParser
 
 T = TypeVar("T")
 _Complete: TypeAlias = bool | Callable[[], bool]
+_Text: TypeAlias = Callable[[Any], str | None]
 
 _isascii = str.isascii
 _isprintable = str.isprintable
@@ -141,8 +142,10 @@ def iter_events(
         ValueError: an option is out of its range.
     """
     parser = CitationParser(**options)
-    source = _Source(chunks, iter(chunks))
-    return EventStream(parser, _drive(parser, source, text, complete), source)
+    iterator = iter(chunks)
+    deltas = iterator if text is None else (text(chunk) or "" for chunk in iterator)
+    source = _Source(deltas, iterator, chunks)
+    return EventStream(parser, _drive(parser, source, complete), source)
 
 
 @overload
@@ -183,8 +186,9 @@ def aiter_events(
         ValueError: an option is out of its range.
     """
     parser = CitationParser(**options)
-    source = _Source(chunks, aiter(chunks))
-    return AsyncEventStream(parser, _adrive(parser, source, text, complete), source)
+    iterator = aiter(chunks)
+    source = _Source(iterator if text is None else _picked(iterator, text), iterator, chunks)
+    return AsyncEventStream(parser, _adrive(parser, source, complete), source)
 
 
 class _Source:
@@ -194,11 +198,11 @@ class _Source:
     go of the driver, and with it of the source, at once.
     """
 
-    __slots__ = ("_given", "iterator")
+    __slots__ = ("_given", "deltas")
 
-    def __init__(self, given: object, iterator: Any) -> None:
-        self._given: tuple[object, ...] = (given,) if iterator is given else (iterator, given)
-        self.iterator = iterator
+    def __init__(self, deltas: Any, *given: object) -> None:
+        self.deltas = deltas
+        self._given = tuple({id(each): each for each in (deltas, *given)}.values())
 
     def close(self) -> None:
         with ExitStack() as closing:
@@ -229,22 +233,23 @@ async def _call(close: Callable[[], object]) -> None:
         await result
 
 
+async def _picked(chunks: AsyncIterator[Any], text: _Text) -> AsyncGenerator[str, None]:
+    async for chunk in chunks:
+        yield text(chunk) or ""
+
+
 # The two drivers differ in "async" and "await" only. What a delta means is decided by the parser; where it cannot hold
 # markup and nothing is held, `feed` would hand back the same delta (a test proves the two equal). The length of those
 # is counted here and told to the parser before it reads on, which is cheaper than telling it of each.
 
 
-def _drive(
-    parser: CitationParser, source: _Source, text: Callable[[Any], str | None] | None, complete: _Complete
-) -> Generator[Event, None, None]:
+def _drive(parser: CitationParser, source: _Source, complete: _Complete) -> Generator[Event, None, None]:
     idle, passed = parser._idle, 0
     try:
-        for chunk in source.iterator:
-            delta = chunk if text is None else text(chunk) or ""
-            if idle and (_isascii(delta) or _isprintable(delta)):
-                if delta:
-                    passed += len(delta)
-                    yield delta
+        for delta in source.deltas:
+            if idle and (_isascii(delta) or _isprintable(delta)) and delta:
+                passed += len(delta)
+                yield delta
             else:
                 for event in _feed(parser, passed, delta):
                     yield event
@@ -255,17 +260,13 @@ def _drive(
         source.close()
 
 
-async def _adrive(
-    parser: CitationParser, source: _Source, text: Callable[[Any], str | None] | None, complete: _Complete
-) -> AsyncGenerator[Event, None]:
+async def _adrive(parser: CitationParser, source: _Source, complete: _Complete) -> AsyncGenerator[Event, None]:
     idle, passed = parser._idle, 0
     try:
-        async for chunk in source.iterator:
-            delta = chunk if text is None else text(chunk) or ""
-            if idle and (_isascii(delta) or _isprintable(delta)):
-                if delta:
-                    passed += len(delta)
-                    yield delta
+        async for delta in source.deltas:
+            if idle and (_isascii(delta) or _isprintable(delta)) and delta:
+                passed += len(delta)
+                yield delta
             else:
                 for event in _feed(parser, passed, delta):
                     yield event

@@ -235,12 +235,13 @@ PLAIN = ["It ", "lasts", " and\n", "中文", "\U0001f600"] * 100
 
 @pytest.fixture
 def reached(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Collect the deltas that reach the parser."""
+    """Collect the deltas that reach the parser, but for empty ones."""
     deltas: list[str] = []
     feed = CitationParser.feed
 
     def counted(self: CitationParser, delta: str) -> list[Event]:
-        deltas.append(delta)
+        if delta:
+            deltas.append(delta)
         return feed(self, delta)
 
     monkeypatch.setattr(CitationParser, "feed", counted)
