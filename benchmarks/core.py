@@ -160,7 +160,7 @@ def _memory() -> Iterator[Figure]:
     yield Figure("bytes of an idle parser", _allocated(fill) / len(parsers), 160)
     for name, head, piece in [("strict", "\ue200cite\ue202", "a1b2"), ("payload", "\ue200genui\ue202{", '"k":')]:
         parser = CitationParser(max_marker=2 * HELD)
-        used = _allocated(lambda parser=parser, head=head, piece=piece: _fill(parser, head, piece))
+        used = _allocated(partial(_fill, parser, head, piece))
         yield Figure(f"bytes a held character over 1 KiB: {name}", (used - 1024) / len(parser.held), 6)
 
 

@@ -118,7 +118,9 @@ def across(shortest: int, longest: int) -> Cut:
 
 def as_tokens(parts: list[str]) -> list[str]:
     """Cut as a tokenizer does: a line citation streams as 13 pieces."""
-    return [piece for part in parts for piece in re.findall(r"[\ue200-\ue202]|-L|[A-Za-z]+|\d{1,3}|.", part, re.DOTALL)]
+    return [
+        piece for part in parts for piece in re.findall(r"[\ue200-\ue202]|-L| ?[A-Za-z]+|\d{1,3}|.", part, re.DOTALL)
+    ]
 
 
 def whole(parts: list[str]) -> list[str]:
@@ -134,8 +136,8 @@ SHAPES: dict[str, tuple[Callable[[int], list[Part]], Cut, int]] = {
     "1 per 20, all distinct": (partial(cited, 20, None), apart(4), 4),
     "1 per 20, cut at random": (partial(cited, 20, 20), across(1, 7), 4),
     "CJK, none": (partial(prose, JAPANESE), apart(4), 4),
-    "1 per 200, as tokens": (partial(cited, 200, 20), as_tokens, 3),
-    "1 per 20, as tokens": (partial(cited, 20, 20), as_tokens, 2),
+    "1 per 200, as tokens": (partial(cited, 200, 20), as_tokens, 4),
+    "1 per 20, as tokens": (partial(cited, 20, 20), as_tokens, 3),
     "one start, then prose": (one_start, apart(4), 4),
     "only starts": (only_starts, across(1, 1), 1),
     "only delimiters": (only_delimiters, across(1, 1), 1),

@@ -1,0 +1,64 @@
+"""The shapes that the benchmarks time give the events they must, so that no benchmark times a wrong parser."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from benchmarks import core, report, shapes
+from streamcite import Citation, CitationParser, Event, Malformed, iter_events
+
+DELTAS = 2_000
+
+
+def outcome(event: Event) -> shapes.Outcome:
+    """Give what a shape says of a piece of markup."""
+    return event.references if isinstance(event, Citation) else event.reason if isinstance(event, Malformed) else None
+
+
+def check(shape: shapes.Shape, events: Iterable[Event]) -> None:
+    given = list(events)
+    assert "".join(event for event in given if isinstance(event, str)) == shape.clean
+    assert [(event.raw, outcome(event)) for event in given if not isinstance(event, str)] == shape.markup
+
+
+@pytest.mark.parametrize("name", shapes.SHAPES)
+def test_a_shape_gives_its_events(name: str) -> None:
+    shape = shapes.make(name, DELTAS)
+    parser = CitationParser()
+    check(shape, [*(event for delta in shape.deltas for event in parser.feed(delta)), *parser.close()])
+    check(shape, iter_events(shape.deltas))
+
+
+def test_a_shape_has_the_size_and_the_density_it_is_named_for() -> None:
+    for name in core.SHAPE_LIMITS:
+        shape = shapes.make(name, DELTAS)
+        length = sum(map(len, shape.deltas))
+        assert 0.75 * DELTAS < len(shape.deltas) < 1.25 * DELTAS
+        assert max(map(len, shape.deltas)) <= 20
+        every = {"1 per 200": 200, "1 per 20": 20}.get(name.partition(",")[0])
+        assert len(shape.markup) == (len(shape.clean) // every if every else 0)
+        assert length == len(shape.clean) + sum(len(raw) for raw, _ in shape.markup)
+    assert len({raw for raw, _ in shapes.make("1 per 20, 20 distinct", DELTAS).markup}) == 20
+    distinct = [raw for raw, _ in shapes.make("1 per 20, all distinct", DELTAS).markup]
+    assert len(distinct) == len(set(distinct))
+
+
+def test_what_is_long_is_long() -> None:
+    (delta,) = shapes.make("one 10 MB delta").deltas
+    assert len(delta) >= 10_000_000
+    assert {len(piece) for piece in shapes.make("1-character deltas", DELTAS).deltas} == {1}
+
+
+def test_every_figure_is_measured() -> None:
+    figures = list(core.figures(deltas=100, passes=1))
+    assert len({figure.name for figure in figures}) == len(figures)
+    assert all(figure.value > 0 for figure in figures)
+    limits = [figure.limit for figure in figures]
+    for wanted in (1.75, 2.1, 3.2, 4.0, 5.0, 2.3, 0.65, 0.8, 1.3, 1.2, 8.0, 160, 6):
+        assert wanted in limits
+
+
+def test_a_figure_is_told_beside_its_limit() -> None:
+    assert str(report.Figure("speed", 1.234, 2)).split() == ["speed", "1.23", "of", "2.00", "ok"]
+    assert str(report.Figure("speed", 2.345, 2)).split() == ["speed", "2.35", "of", "2.00", "OVER"]
+    assert str(report.Figure("speed", 1.234)).split() == ["speed", "1.23"]

@@ -1,0 +1,60 @@
+"""The README's code runs as it stands there, and prints what it promises."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from streamcite import Citation, parse
+from streamcite.testing import RecordedAnswer, serve
+
+README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+CHAT, PARSER, TESTING = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+ANSWER = "Three days a week. \ue200cite\ue202turn0file1\ue202L8-L13\ue201 Ask first."
+
+
+def run(code: str, **environment: str) -> str:
+    """Run code as a program of its own and give what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONUTF8": "1"} | environment,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_ten_lines() -> None:
+    with serve([RecordedAnswer(id="gpt-5", text=ANSWER)]) as server:
+        shown = run(CHAT, OPENAI_BASE_URL=server.base_url, OPENAI_API_KEY="any")
+    assert shown == "Three days a week. ('turn0file1',) L8-L13 Ask first."
+
+
+def test_the_ten_lines_are_few() -> None:
+    body = CHAT.partition("async def main")[2].partition("asyncio.run")[0]
+    assert len(body.strip().splitlines()) <= 10
+
+
+def test_the_parser_without_io() -> None:
+    *events, last = run(PARSER).splitlines()
+    assert events == [repr(event) for event in parse(ANSWER.removesuffix(" first."))] + ["' first.'"]
+    assert last == "[]"
+
+
+def test_the_server_for_tests() -> None:
+    (text, citation) = parse("Three days a week. \ue200cite\ue202turn0file1\ue201")
+    assert isinstance(citation, Citation)
+    shown = run(TESTING)
+    assert shown.endswith(f"{citation!r}]\n")
+    assert "".join(re.findall(r"'([^']*)', ", shown.partition("Citation")[0])) == text
+
+
+@pytest.mark.parametrize("name", ["make demo", "make test", "make bench"])
+def test_the_targets_are_there(name: str) -> None:
+    makefile = (Path(__file__).parents[1] / "Makefile").read_text("utf-8")
+    assert re.search(rf"^{name.removeprefix('make ')}:", makefile, re.MULTILINE)
