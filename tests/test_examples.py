@@ -1,6 +1,5 @@
 """The programs in `examples/` run as they stand there."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def run(name: str, *args: str, stdin: bytes = b"", **env: str) -> subprocess.CompletedProcess[str]:
-    program = [sys.executable, EXAMPLES / f"{name}.py", *args]
+    program: list[str | Path] = [sys.executable, EXAMPLES / f"{name}.py", *args]
     done = subprocess.run(program, input=stdin, capture_output=True, env={**ENVIRONMENT, **env}, timeout=PATIENCE)
     return subprocess.CompletedProcess(program, done.returncode, done.stdout.decode(), done.stderr.decode())
 

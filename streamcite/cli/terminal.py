@@ -61,7 +61,7 @@ class Terminal:
     def ask(self, question: str, model: str, base_url: str) -> None:
         """Show what is asked, and whom."""
         asked = (Text(">", "cite"), Text(question, "bold")), (Text(), Text(f"{model} at {base_url}", "quiet"))
-        self._console.print(columns(*asked), "")
+        self._console.print(_Lines(columns(*asked)), "")
 
     def __enter__(self) -> Self:
         self._live.start()
@@ -94,9 +94,11 @@ class Terminal:
 
     def _draw(self, piece: str) -> None:
         ended, self._block = _split(self._block + piece)
-        self._live.update(self._lines(self._block, of_screen=True), refresh=not ended.strip())
-        if ended.strip():
-            self._console.print(Group(self._lines(ended), ""))  # and the last block below it
+        with self._console:  # which gathers all that is written in this block, so that nothing flickers
+            if ended.strip():
+                self._live.update(Text(), refresh=True)
+                self._console.print(Group(self._lines(ended), ""))
+            self._live.update(self._lines(self._block, of_screen=True), refresh=True)
 
     def _lines(self, block: str, *, of_screen: bool = False) -> _Lines:
         return _Lines(markdown(replace_surrogates(block)[0]), self._urls, of_screen=of_screen)
