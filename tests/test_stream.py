@@ -460,13 +460,14 @@ WAYS: list[Callable[[EventStream], None]] = [
 ]
 
 
+@pytest.mark.parametrize("text", [None, str])
 @pytest.mark.parametrize("way", WAYS)
 @sync_sources
 def test_every_way_closes_what_was_given_once(
-    kind: type[Any], closings: list[str], way: Callable[[EventStream], None]
+    kind: type[Any], closings: list[str], way: Callable[[EventStream], None], text: Callable[[Any], str] | None
 ) -> None:
     source = kind()
-    stream = iter_events(source)
+    stream = iter_events(source, text=text)
     way(stream)
     assert closings_of(source) == closings
     assert list(stream) == []
@@ -474,10 +475,13 @@ def test_every_way_closes_what_was_given_once(
     assert closings_of(source) == closings
 
 
+@pytest.mark.parametrize("text", [None, str])
 @sync_sources
-def test_leaving_the_loop_closes_what_was_given(kind: type[Any], closings: list[str]) -> None:
+def test_leaving_the_loop_closes_what_was_given(
+    kind: type[Any], closings: list[str], text: Callable[[Any], str] | None
+) -> None:
     source = kind()
-    for event in iter_events(source):
+    for event in iter_events(source, text=text):
         assert event == EVENTS[0]
         break
     assert closings_of(source) == closings
@@ -502,6 +506,18 @@ def test_an_error_in_the_source_closes_it_and_keeps_what_is_held(kind: type[Any]
     assert closings_of(source) == closings
     assert stream.held == "\ue200cite\ue202turn0"
     assert list(stream) == []
+
+
+@on_both_backends
+@async_sources
+async def test_an_error_in_text_closes_what_was_given_async(kind: type[Any], closings: list[str]) -> None:
+    source = kind([{"delta": OPEN}, {}])
+    stream: AsyncEventStream = aiter_events(source, text=lambda chunk: chunk["delta"])
+    with pytest.raises(KeyError):
+        async for _ in stream:
+            pass
+    assert closings_of(source) == closings
+    assert stream.held == OPEN
 
 
 @sync_sources
@@ -689,14 +705,18 @@ ASYNC_WAYS: list[Callable[[AsyncEventStream], Awaitable[None]]] = [
 
 
 @on_both_backends
+@pytest.mark.parametrize("text", [None, str])
 @pytest.mark.parametrize("way", ASYNC_WAYS)
 @async_sources
 async def test_every_async_way_closes_what_was_given_once(
-    kind: type[Any], closings: list[str], way: Callable[[AsyncEventStream], Awaitable[None]]
+    kind: type[Any],
+    closings: list[str],
+    way: Callable[[AsyncEventStream], Awaitable[None]],
+    text: Callable[[Any], str] | None,
 ) -> None:
     source = kind()
     asked = Asked(source.iterator if kind is AsyncReiterable else source)
-    stream = aiter_events(source, complete=asked)
+    stream = aiter_events(source, text=text, complete=asked)
     await way(stream)
     assert closings_of(source) == closings
     assert [event async for event in stream] == []
@@ -722,14 +742,15 @@ async def test_an_error_in_an_async_source_closes_it_and_keeps_what_is_held(
 
 @on_both_backends
 @async_sources
+@pytest.mark.parametrize("text", [None, str])
 async def test_leaving_an_async_loop_closes_what_was_given_when_the_event_loop_finds_time(
-    kind: type[Any], closings: list[str]
+    kind: type[Any], closings: list[str], text: Callable[[Any], str] | None
 ) -> None:
     source = kind()
     with warnings.catch_warnings():
         # Trio, unlike asyncio, wants an asynchronous generator closed by hand, and says so.
         warnings.filterwarnings("ignore", "Async generator", ResourceWarning)
-        async for event in aiter_events(source):
+        async for event in aiter_events(source, text=text):
             assert event == EVENTS[0]
             break
         gc.collect()
@@ -813,14 +834,15 @@ def waiting(kind: type[Any]) -> type[Any]:
     ("kind", "closings"), [(kind, closings) for kind, closings in ASYNC_SOURCES.items() if kind is not AsyncReiterable]
 )
 @pytest.mark.parametrize("in_a_block", [True, False])
+@pytest.mark.parametrize("text", [None, str])
 async def test_cancelling_while_waiting_loses_nothing_and_closes_to_the_end(
-    kind: type[Any], closings: list[str], in_a_block: bool
+    kind: type[Any], closings: list[str], in_a_block: bool, text: Callable[[Any], str] | None
 ) -> None:
     import anyio
 
     source = waiting(kind)(DELTAS[:3])
     asked = Asked(source)
-    stream = aiter_events(source, complete=asked)
+    stream = aiter_events(source, text=text, complete=asked)
     events: list[Event] = []
 
     async def consume() -> None:
