@@ -41,7 +41,7 @@ def main() -> None:
     if len(sys.argv) == 3:
         asyncio.run(chat(AsyncOpenAI(), sys.argv[1], sys.argv[2]))
     elif len(sys.argv) == 1:
-        with serve(pace=0.02) as server:
+        with serve(pace=0.005) as server:
             asyncio.run(chat(AsyncOpenAI(base_url=server.base_url, api_key="any"), "english", "May I work abroad?"))
     else:
         sys.exit(__doc__)

@@ -139,17 +139,17 @@ def demo(
     question: str | None,
 ) -> None:
     """Show an answer while it streams."""
+    if model is None and (base_url is not None or question is not None):
+        raise click.UsageError("--base-url and --question need --model", click.get_current_context())
+    if model is not None and pace is not None:
+        raise click.UsageError("--pace is for recorded answers, not for --model", click.get_current_context())
     from . import demo  # the clients and servers it loads are no other command's
 
     if list_answers:
         demo.list_answers()
     elif model is None:
-        if base_url is not None or question is not None:
-            raise click.UsageError("--base-url and --question need --model", click.get_current_context())
         demo.show_recorded(demo.recorded(answer), 0.02 if pace is None else pace)
     else:
-        if pace is not None:
-            raise click.UsageError("--pace is for recorded answers, not for --model", click.get_current_context())
         demo.show_real(base_url, model, question or demo.recorded(answer).question)
 
 
