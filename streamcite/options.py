@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal, TypeAlias, TypedDict
 
+from .body import Body, Test
 from .events import Reference
 from .format import CitationFormat
-from .grammar import Body, Test, grammar
+from .grammar import grammar
 
 DEFAULT_MAX_PAYLOAD = 65536
 # The markers of an answer repeat, and all begin alike. Those up to these lengths are read once, and this many are

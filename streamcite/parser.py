@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, Unpack
 
+from .body import Body, never
 from .events import Citation, Event, Malformed, OtherMarker, Reason, new_citation, new_malformed, new_other
 from .format import DEFAULT_MAX_MARKER, OPENAI, CitationFormat
-from .grammar import Body, Scanner, never
+from .grammar import Scanner
 from .options import Cited, ParserOptions, options_for
 
 SNAPSHOT_VERSION = 1

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from streamcite import OPENAI, CitationFormat, CitationParser, Reference, clean, parse
-from streamcite.grammar import grammar, never
+from streamcite.body import never
+from streamcite.grammar import grammar
 from streamcite.options import MARKER_LENGTH, OPENING_LENGTH, REMEMBERED, Options, options_for
 from tests import strategies as sc
 
