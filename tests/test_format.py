@@ -206,7 +206,7 @@ BAD: dict[str, list[Any]] = {
     "spaces_in_fields": [None, 0, 1, "yes", []],
     "ignored": [
         *("a", "Z", "é", "7", "٣", "文", "-", "_", "\ue200", "*\ue201", None, 1),
-        *(["\ue202"], ["ab"], [""], [1], ["*", b"*"], [["*"]]),
+        *(["\ue202"], ["ab"], ["**"], [""], [1], ["*", b"*"], [["*"]]),
     ],
     "display": [
         *(None, 1, "url", [("url", sc.show_all)], {"url": "label"}, {"url": None}),
