@@ -238,6 +238,18 @@ def test_a_terminal_shows_the_beginning_while_the_rest_is_to_come() -> None:
     ]
 
 
+def test_a_block_longer_than_the_terminal_shows_its_end_while_it_grows() -> None:
+    items = [f"- item {number}" for number in range(20)]
+    with (
+        scripted(head() + chunk(r"\n".join(items)), encode("[DONE]")) as (url, more),
+        terminal("demo", "--base-url", url, "--model", "m", rows=8, env=KEY) as opened,
+    ):
+        opened.read_until(b"item 19")
+        more()
+        assert opened.end() == 0
+    assert answer_lines(seen(opened)) == [f" • item {number}" for number in range(20)]
+
+
 def shown(text: str, *, columns: int = 80, env: Mapping[str, str] | None = None) -> Screen:
     """Serve a text, and give the screen that the demo leaves of it."""
     with serve(text) as server:
