@@ -88,10 +88,12 @@ class _Ask:
     async def chunks(self) -> AsyncIterator[ChatCompletionChunk]:
         """Ask, and give the chunks of the answer as they come."""
         try:
-            async with self.connect() as client:
-                stream = await client.chat.completions.create(
+            async with (
+                self.connect() as client,
+                await client.chat.completions.create(
                     model=self.model, messages=[{"role": "user", "content": self.question}], stream=True
-                )
+                ) as stream,
+            ):
                 async for chunk in stream:
                     yield chunk
         except APIStatusError as error:
