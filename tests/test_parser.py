@@ -14,6 +14,7 @@ import pytest
 
 from streamcite import OPENAI, Citation, CitationFormat, Malformed, OtherMarker, Reference, grammar
 from streamcite import parser as parser_module
+from streamcite.body import Opaque, Spaced, Strict
 from streamcite.parser import CitationParser, ParserClosed, clean, parse
 from tests import strategies as sc
 from tests.reading import CASES, Case, joined, read_through
@@ -394,7 +395,7 @@ def costs(monkeypatch: pytest.MonkeyPatch) -> Costs:
 
     compiled = grammar._scanner
     monkeypatch.setattr(grammar, "_scanner", scanner)
-    for body in (grammar.Strict, grammar.Spaced, grammar.Opaque):
+    for body in (Strict, Spaced, Opaque):
 
         def advance(self: Any, text: str, i: int, j: int, state: int, advance: Any = body.advance) -> Any:
             Counted.searched += j - i
