@@ -16,7 +16,7 @@ CODE := $(wildcard streamcite tests benchmarks examples)
 # Directories are listed too: their time changes when a file is removed.
 PACKAGE := pyproject.toml README.md LICENSE $(shell find streamcite -name __pycache__ -prune -o -print)
 # The modules whose every branch a test must take.
-CORE := body events format grammar guide options parser sources stream
+CORE := body events fields format grammar guide options parser sources stream
 EMPTY :=
 COMMA := ,
 CORE_FILES := $(subst $(EMPTY) ,$(COMMA),$(CORE:%=*/site-packages/streamcite/%.py))

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from .events import Reference
-from .grammar import FAMILY, grammar
+from .grammar import FAMILY, grammar_for
 
 Display: TypeAlias = Callable[[tuple[str, ...]], str]
 
@@ -108,7 +108,7 @@ class CitationFormat:
             raise TypeError("references: must be an iterable of Reference")
         words = [word for reference in given for word in reference if word is not None]
         marker = self.start + self.delimiter.join([family, *words]) + self.stop
-        if len(marker) > DEFAULT_MAX_MARKER or not grammar(self).reads(marker, [family, *words], given):
+        if len(marker) > DEFAULT_MAX_MARKER or not grammar_for(self).reads(marker, [family, *words], given):
             raise ValueError(f"no marker of this format reads back as family {family!r}, {given!r}")
         return marker
 

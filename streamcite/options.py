@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal, TypeAlias, TypedDict
 
-from .body import Body, Test
+from .body import Body, QuietTest
 from .events import Reference
 from .format import CitationFormat
-from .grammar import grammar
+from .grammar import Grammar, Scanner, grammar_for
 
 DEFAULT_MAX_PAYLOAD = 65536
 # The markers of an answer repeat, and all begin alike. Those up to these lengths are read once, and this many are
@@ -19,7 +19,7 @@ REMEMBERED = 128
 
 # The state to which a text that is held whole leads: the body (None before the first delimiter), its field state, the
 # length of start, family and delimiter; and the parser's quiet test with its room.
-Opening: TypeAlias = tuple[Body | None, int, int, Test, int]
+Opening: TypeAlias = tuple[Body | None, int, int, QuietTest, int]
 # A marker that is a citation: its family, its references, and whether it was repaired.
 Cited: TypeAlias = tuple[str, tuple[Reference, ...], bool]
 
@@ -38,7 +38,7 @@ class Options:
     """Hold checked options, what is derived from them, and what was read under them.
 
     One object serves all parsers with the same options. What it remembers follows from the text alone, so that it does
-    not matter who read it first.
+    not matter who read it first. What a parser asks often of its format and grammar stands here too, one step nearer.
 
     Attributes:
         limits: the most code points of a citation's marker, and of another one.
@@ -47,8 +47,8 @@ class Options:
     """
 
     __slots__ = (
-        "closed", "delimiter", "fmt", "grammar", "in_plain", "keep", "limits", "markers", "open", "openings", "repair",
-        "start", "stop", "stop_is_sure",
+        "closed_scanner", "delimiter", "grammar", "in_plain", "keep", "limits", "markers", "open_scanner", "openings",
+        "repair", "start", "stop", "stop_is_sure",
     )  # fmt: skip
 
     def __init__(
@@ -56,7 +56,7 @@ class Options:
     ) -> None:
         if not isinstance(fmt, CitationFormat):
             raise TypeError(f"format: must be a CitationFormat, not {type(fmt).__name__}")
-        if malformed not in ("drop", "keep"):
+        if not isinstance(malformed, str) or malformed not in ("drop", "keep"):
             raise ValueError(f"malformed: must be 'drop' or 'keep', not {malformed!r}")
         if not isinstance(max_marker, int) or max_marker < 8:
             raise ValueError(f"max_marker: must be a number of at least 8 code points, not {max_marker!r}")
@@ -64,19 +64,18 @@ class Options:
             max_payload = max(DEFAULT_MAX_PAYLOAD, max_marker)
         if not isinstance(max_payload, int) or max_payload < max_marker:
             raise ValueError(f"max_payload: must be a number of at least max_marker, {max_marker}, not {max_payload!r}")
-        self.fmt = fmt
-        self.start = fmt.start
-        self.delimiter = fmt.delimiter
-        self.stop = fmt.stop
+        self.start: str = fmt.start
+        self.delimiter: str = fmt.delimiter
+        self.stop: str = fmt.stop
         # Where another token holds the stop, as "<<|x" holds "<|", only what follows tells whether a marker has ended.
-        self.stop_is_sure = not any(fmt.stop in token[1:-1] for token in fmt.tokens)
-        self.grammar = grammar(fmt)
-        self.open = self.grammar.open
-        self.closed = self.grammar.closed
-        self.in_plain = self.grammar.in_plain
-        self.keep = malformed == "keep"
-        self.repair = repair
-        self.limits = (max_marker, max_payload)
+        self.stop_is_sure: bool = not any(fmt.stop in token[1:-1] for token in fmt.tokens)
+        self.grammar: Grammar = grammar_for(fmt)
+        self.open_scanner: Scanner = self.grammar.open_scanner
+        self.closed_scanner: Scanner = self.grammar.closed_scanner
+        self.in_plain: bool = self.grammar.in_plain
+        self.keep: bool = malformed == "keep"
+        self.repair: bool = repair
+        self.limits: tuple[int, int] = (max_marker, max_payload)
         self.openings: dict[str, Opening] = {}
         self.markers: dict[str, Cited] = {}
 
@@ -95,5 +94,18 @@ class Options:
             self.markers[raw] = cited
 
 
-options_for = lru_cache(maxsize=64)(Options)
-"""Give the one object for these options."""
+@lru_cache(maxsize=64, typed=True)
+def _cached(fmt: CitationFormat, malformed: str, repair: bool, max_marker: int, max_payload: int | None) -> Options:
+    return Options(fmt, malformed, repair, max_marker, max_payload)
+
+
+def options_for(fmt: CitationFormat, malformed: str, repair: bool, max_marker: int, max_payload: int | None) -> Options:
+    """Give the one object for these options.
+
+    Raises:
+        ValueError, TypeError: as `CitationParser` does.
+    """
+    try:
+        return _cached(fmt, malformed, repair, max_marker, max_payload)
+    except TypeError:  # one of them cannot be hashed, and so is none of what it may be: say which
+        return Options(fmt, malformed, repair, max_marker, max_payload)

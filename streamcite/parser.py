@@ -179,8 +179,8 @@ class CitationParser:
             ValueError: the snapshot is of another version, or none, or does not fit the options.
         """
         match snapshot:
-            case {"version": 1, "held": str(held), "offset": int(offset), "position": int(position)} if (
-                offset >= 0 and position >= 0
+            case {"version": version, "held": str(held), "offset": int(offset), "position": int(position)} if (
+                version == SNAPSHOT_VERSION and offset >= 0 and position >= 0
             ):
                 pass
             case _:
@@ -224,7 +224,7 @@ class CitationParser:
     # ``text[i]``. The readers go on at an index and give the next one, which is ``len(text)`` when they need more.
 
     def _read(self, text: str, *, closing: bool = False) -> list[Event]:
-        scanner = self._options.closed if closing else self._options.open
+        scanner = self._options.closed_scanner if closing else self._options.open_scanner
         events: list[Event] = []
         self._undecided = ""
         i = 0
@@ -297,9 +297,9 @@ class CitationParser:
         return len(text)
 
     def _read_body(self, body: Body, text: str, i: int, events: list[Event], scanner: Scanner) -> tuple[str, int]:
-        fmt = self._options.fmt
+        options = self._options
         mark = self._start - self._end + len(text)  # the index of the open marker, negative if it began before
-        bound = max(mark + self._options.limits[body.is_payload], i)  # what ends behind this index is too long
+        bound = max(mark + options.limits[body.is_payload], i)  # what ends behind this index is too long
         mark = max(mark, 0)
         while i < len(text):
             found = scanner.in_marker(text, i)
@@ -314,15 +314,15 @@ class CitationParser:
             if found is None:
                 break
             i, token = found.end(), found[0]
-            if token == fmt.start:
+            if token == options.start:
                 return self._violate(body, text, j, events, "unclosed", finished=True)
-            if token not in (fmt.delimiter, fmt.stop):
+            if token not in (options.delimiter, options.stop):
                 self._undecided = text[j:]
                 self._hold(text[mark:j])
                 return text, i
             if i > bound:
                 return self._violate(body, text, j, events, "too_long", finished=False)
-            if token == fmt.stop:
+            if token == options.stop:
                 events.append(self._finish(self._take_read_part() + text[mark:i]))
                 return text, i
             self._field = body.divide(self._field)
@@ -355,7 +355,7 @@ class CitationParser:
             family, *fields = raw[len(options.start) : -len(options.stop)].split(options.delimiter)
             if body is not None and body.is_payload:
                 return self._show(family, tuple(fields), raw)
-            references, reason = options.grammar.read_fields(fields)
+            references, reason = options.grammar.fields.read(fields)
             if not family:
                 return self._report("bad_family", raw, self._start)
             if reason is not None and not (references and options.repair):

@@ -16,7 +16,7 @@ from .events import Event
 from .options import ParserOptions
 from .parser import CitationParser
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 _Complete: TypeAlias = bool | Callable[[], bool]
 _Text: TypeAlias = Callable[[Any], str | None]
 
@@ -33,7 +33,7 @@ class EventStream(Iterator[Event]):
 
     __slots__ = ("_events", "_parser", "_source")
 
-    def __init__(self, parser: CitationParser, events: Generator[Event, None, None], source: _Source) -> None:
+    def __init__(self, parser: CitationParser, events: Generator[Event, None, None], source: _Given) -> None:
         self._parser = parser
         self._events = events
         self._source = source
@@ -51,6 +51,7 @@ class EventStream(Iterator[Event]):
             self._source.close()
 
     def __iter__(self) -> Iterator[Event]:
+        # The driver itself: a loop over it has a call less for each event, and lets go of it when it is left.
         return self._events
 
     def __next__(self) -> Event:
@@ -74,7 +75,7 @@ class AsyncEventStream(AsyncIterator[Event]):
 
     __slots__ = ("_events", "_parser", "_source")
 
-    def __init__(self, parser: CitationParser, events: AsyncGenerator[Event, None], source: _Source) -> None:
+    def __init__(self, parser: CitationParser, events: AsyncGenerator[Event, None], source: _Given) -> None:
         self._parser = parser
         self._events = events
         self._source = source
@@ -92,7 +93,7 @@ class AsyncEventStream(AsyncIterator[Event]):
             await self._source.aclose()
 
     def __aiter__(self) -> AsyncIterator[Event]:
-        return self._events
+        return self._events  # as in `EventStream`
 
     async def __anext__(self) -> Event:
         return await anext(self._events)
@@ -112,9 +113,9 @@ def iter_events(
 ) -> EventStream: ...
 @overload
 def iter_events(
-    chunks: Iterable[T],
+    chunks: Iterable[_T],
     *,
-    text: Callable[[T], str | None] | None,
+    text: Callable[[_T], str | None] | None,
     complete: _Complete = False,
     **options: Unpack[ParserOptions],
 ) -> EventStream: ...
@@ -131,20 +132,22 @@ def iter_events(
         chunks: any iterable. It is closed by its ``close``, if it has one, when the stream ends or is closed.
         text: picks the delta out of a chunk; None for a chunk without. Left out, each chunk is a delta.
         complete: whether an answer whose chunks come to their end has ended by itself, as for `CitationParser.close`;
-            or a function that is asked when that end is reached, for who learns it from the chunks.
+            or a function that is asked when that end is reached, where the chunks tell it.
         options: as for `CitationParser`.
 
     Returns:
         An iterator over the events, in order, that is also a context manager. Nothing is read ahead.
 
     Raises:
-        TypeError: ``chunks`` is no iterable, or an option is of the wrong type; while iterating, a delta is no ``str``.
-        ValueError: an option is out of its range.
+        TypeError: ``chunks`` is no iterable, ``text``, ``complete`` or ``format`` are of the wrong type; while
+            iterating, a delta is no ``str``.
+        ValueError: another option is of the wrong type or out of its range.
     """
+    _check(text, complete)
     parser = CitationParser(**options)
     iterator = iter(chunks)
     deltas = iterator if text is None else (text(chunk) or "" for chunk in iterator)
-    source = _Source(deltas, iterator, chunks)
+    source = _Given(deltas, iterator, chunks)
     return EventStream(parser, _drive(parser, source, complete), source)
 
 
@@ -154,9 +157,9 @@ def aiter_events(
 ) -> AsyncEventStream: ...
 @overload
 def aiter_events(
-    chunks: AsyncIterable[T],
+    chunks: AsyncIterable[_T],
     *,
-    text: Callable[[T], str | None] | None,
+    text: Callable[[_T], str | None] | None,
     complete: _Complete = False,
     **options: Unpack[ParserOptions],
 ) -> AsyncEventStream: ...
@@ -181,17 +184,25 @@ def aiter_events(
         read ahead, and the only waiting is that for the next chunk.
 
     Raises:
-        TypeError: ``chunks`` is no asynchronous iterable, or an option is of the wrong type; while iterating, a delta
-            is no ``str``.
-        ValueError: an option is out of its range.
+        TypeError: ``chunks`` is no asynchronous iterable, ``text``, ``complete`` or ``format`` are of the wrong
+            type; while iterating, a delta is no ``str``.
+        ValueError: another option is of the wrong type or out of its range.
     """
+    _check(text, complete)
     parser = CitationParser(**options)
     iterator = aiter(chunks)
-    source = _Source(iterator if text is None else _picked(iterator, text), iterator, chunks)
+    source = _Given(iterator if text is None else _picked(iterator, text), iterator, chunks)
     return AsyncEventStream(parser, _adrive(parser, source, complete), source)
 
 
-class _Source:
+def _check(text: _Text | None, complete: _Complete) -> None:
+    if text is not None and not callable(text):
+        raise TypeError(f"text: must be a function or None, not {text!r}")
+    if not isinstance(complete, bool) and not callable(complete):
+        raise TypeError(f"complete: must be True, False or a function, not {complete!r}")
+
+
+class _Given:
     """Close what was given, and the iterator that was made of it, once.
 
     The driver and the stream object share it, so that neither needs a reference to the other: a loop that is left lets
@@ -201,7 +212,7 @@ class _Source:
     __slots__ = ("_given", "deltas")
 
     def __init__(self, deltas: Any, *given: object) -> None:
-        self.deltas = deltas
+        self.deltas: Any = deltas
         self._given = tuple({id(each): each for each in (deltas, *given)}.values())
 
     def close(self) -> None:
@@ -243,7 +254,7 @@ async def _picked(chunks: AsyncIterator[Any], text: _Text) -> AsyncGenerator[str
 # is counted here and told to the parser before it reads on, which is cheaper than telling it of each.
 
 
-def _drive(parser: CitationParser, source: _Source, complete: _Complete) -> Generator[Event, None, None]:
+def _drive(parser: CitationParser, source: _Given, complete: _Complete) -> Generator[Event, None, None]:
     idle, passed = parser._idle, 0
     try:
         for delta in source.deltas:
@@ -260,7 +271,7 @@ def _drive(parser: CitationParser, source: _Source, complete: _Complete) -> Gene
         source.close()
 
 
-async def _adrive(parser: CitationParser, source: _Source, complete: _Complete) -> AsyncGenerator[Event, None]:
+async def _adrive(parser: CitationParser, source: _Given, complete: _Complete) -> AsyncGenerator[Event, None]:
     idle, passed = parser._idle, 0
     try:
         async for delta in source.deltas:

@@ -6,15 +6,15 @@ from hypothesis import strategies as st
 
 from streamcite import OPENAI, CitationFormat
 from streamcite.body import BEFORE, INSIDE, JSON, PLAIN, UNDECIDED, Body, never
-from streamcite.grammar import Grammar, grammar
+from streamcite.grammar import Grammar, grammar_for
 from tests import strategies as sc
 
 BRACKETS = CitationFormat(**sc.BRACKETS)
 SPACED = CitationFormat(**sc.SPACED)
 STRICT_BODY, SPACED_BODY, OPAQUE_BODY = (
-    grammar(OPENAI).body("cite"),
-    grammar(SPACED).body("c"),
-    grammar(OPENAI).body("g"),
+    grammar_for(OPENAI).body("cite"),
+    grammar_for(SPACED).body("c"),
+    grammar_for(OPENAI).body("g"),
 )
 
 
@@ -101,7 +101,7 @@ def bodies(draw: st.DrawFn) -> tuple[Grammar, Body, str]:
     tokens = sc.tokens_of(args)
     pieces = (*[tokens[1]] * 3, *"".join(tokens), "a1", "L2", "b", "-", "{", "[", " ", "\n", "\r", ".", "é", "1" * 30)
     text = "".join(draw(st.lists(st.sampled_from(pieces), min_size=1, max_size=10)))
-    compiled = grammar(CitationFormat(**args))
+    compiled = grammar_for(CitationFormat(**args))
     return compiled, compiled.body(family), text
 
 
@@ -109,14 +109,14 @@ def read(compiled: Grammar, body: Body, text: str, state: int) -> int | None:
     """Return the field state behind a text in a body, None if it ends there or is not decided at the end."""
     i = 0
     while i < len(text):
-        found = compiled.open.in_marker(text, i)
+        found = compiled.open_scanner.in_marker(text, i)
         j = found.start() if found else len(text)
         if i < j:
             i, state = body.advance(text, i, j, state)
             if i < j:
                 return None
         if found:
-            if found[0] != compiled.fmt.delimiter:
+            if found[0] != compiled.fields.delimiter:
                 return None
             i, state = found.end(), body.divide(state)
     return state
@@ -144,7 +144,7 @@ def test_what_is_quiet() -> None:
     assert OPAQUE_BODY.quiet(UNDECIDED) is never
     assert SPACED_BODY.quiet(3) is never
     assert SPACED_BODY.resume(3, "a") == 3
-    assert grammar(CitationFormat(delimiter="||")).body("cite").quiet(BEFORE) is never
+    assert grammar_for(CitationFormat(delimiter="||")).body("cite").quiet(BEFORE) is never
     assert not never("a")
 
 

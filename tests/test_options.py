@@ -7,8 +7,8 @@ import pytest
 
 from streamcite import OPENAI, CitationFormat, CitationParser, Reference, clean, parse
 from streamcite.body import never
-from streamcite.grammar import grammar
-from streamcite.options import MARKER_LENGTH, OPENING_LENGTH, REMEMBERED, Options, options_for
+from streamcite.grammar import grammar_for
+from streamcite.options import MARKER_LENGTH, OPENING_LENGTH, REMEMBERED, Options, _cached
 from tests import strategies as sc
 
 CITED = ("cite", (Reference("a"),), False)
@@ -29,14 +29,14 @@ def made(**given: Any) -> Options:
 @pytest.fixture
 def fresh() -> Iterator[None]:
     """Let nothing be remembered from other tests."""
-    options_for.cache_clear()
+    _cached.cache_clear()
     yield
-    options_for.cache_clear()
+    _cached.cache_clear()
 
 
 BAD: dict[str, list[Any]] = {
-    "malformed": ["hide", "", None, True],
-    "max_marker": [7, 0, -1, "9", None, 9.5, float("nan")],
+    "malformed": ["hide", "", None, True, ["drop"]],
+    "max_marker": [7, 0, -1, "9", None, 9.5, 4096.0, float("nan"), [9]],
     "max_payload": [4095, 0, "9", 5000.5, []],
 }
 
@@ -62,8 +62,8 @@ def test_the_limits() -> None:
 
 def test_what_is_derived() -> None:
     options = made(malformed="keep", repair=False)
-    assert (options.fmt, options.start, options.stop) == (OPENAI, OPENAI.start, OPENAI.stop)
-    assert options.grammar is grammar(OPENAI)
+    assert (options.start, options.delimiter, options.stop) == OPENAI.tokens
+    assert options.grammar is grammar_for(OPENAI)
     assert options.in_plain
     assert options.keep
     assert not options.repair

@@ -146,10 +146,18 @@ def test_a_bad_option_is_refused_by_name(options: dict[str, Any], error: type[Ex
             use()
 
 
-@pytest.mark.parametrize("options", [{"max_marker": "9"}, {"max_marker": None}, {"max_payload": "9"}, {"other": 1}])
-def test_an_option_of_a_wrong_type_is_refused(options: dict[str, Any]) -> None:
-    with pytest.raises((TypeError, ValueError), match=f"{next(iter(options))}"):
-        CitationParser(**options)
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"max_marker": "9"}, {"max_marker": None}, {"max_marker": 4096.0}, {"max_marker": [9]}, {"max_payload": "9"}),
+        *({"malformed": ["drop"]}, {"format": {"start": "["}}, {"other": 1}),
+    ],
+)
+def test_an_option_of_a_wrong_type_is_refused_whatever_was_made_before(options: dict[str, Any]) -> None:
+    for _ in range(2):
+        with pytest.raises((TypeError, ValueError), match=f"{next(iter(options))}"):
+            CitationParser(**options)
+        CitationParser()
 
 
 def test_the_limits_by_default() -> None:
