@@ -68,6 +68,7 @@ def test_what_is_neither(text: str) -> None:
     [
         (('["turn0entity1","Ada Lovelace",1]', ""), "Ada Lovelace"),
         (('["a","b"]',), "b"),
+        (('[1,"b"]',), "b"),
         ((' ["a", "b"] ',), "b"),
         (('["a",1]',), ""),
         (('["a",null]',), ""),

@@ -2,6 +2,7 @@
 
 import json
 from typing import Any, cast
+from unittest.mock import patch
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from streamcite import (
     parse,
     to_dict,
 )
+from streamcite import parser as parser_module
 from tests import strategies as sc
 from tests.reading import as_read, joined, read_through, source_text
 from tests.reference import Fmt, fed, read
@@ -80,6 +82,15 @@ def test_the_cut_is_not_to_be_seen_and_nothing_is_lost(drawn: tuple[Drawn, list[
     assert source_text(events) == text
     assert joined(events) == parse(text, complete=complete, **given)
     assert "".join(map(str, events)) == clean(text, complete=complete, **given)
+
+
+@given(cut_inputs(), st.integers(1, 8))
+def test_pieces_of_a_marker_may_have_any_length(drawn: tuple[Drawn, list[str]], piece: int) -> None:
+    (args, options, text, complete), deltas = drawn
+    parser = CitationParser(**built(args, options))
+    with patch.object(parser_module, "PIECE", piece):
+        events = read_through(parser, deltas, complete=complete)
+    assert as_read(events) == read(text, Fmt(**args), complete=complete, **options)
 
 
 @given(sc.inputs())
