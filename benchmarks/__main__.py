@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from . import core
 from .report import machine
 
 
-def main() -> None:
-    """Print each figure as it is measured, beside its limit."""
+def main() -> int:
+    """Print each figure as it is measured, beside its limit; the exit status is 1 if one is over it."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=main.__doc__)
     parser.add_argument("suite", choices=["core"], help="what to measure")
     parser.add_argument("--quick", action="store_true", help="fewer deltas and passes: rough figures in seconds")
@@ -21,7 +22,8 @@ def main() -> None:
         print(figure, flush=True)
         over += figure.limit is not None and figure.value > figure.limit
     print(f"{over} over their limit" if over else "all within their limits")
+    return 1 if over else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,7 +1,7 @@
 """What the core costs, as ratios within one run: ``python -m benchmarks core``.
 
 The denominator is a *null parser*, whose ``feed`` returns ``[delta]``. Every reader has the same consumer, which writes
-what a reader sees of each event: ``write(str(event))``.
+what a reader sees of each event, ``write(str(event))``; what that costs is on both sides of a ratio.
 """
 
 from __future__ import annotations

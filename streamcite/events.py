@@ -246,18 +246,19 @@ def _from_dict(obj: Mapping[str, Any]) -> Event:
     kind = obj["type"]
     if kind == "text":
         return _string(obj["text"])
-    place: dict[str, Any] = {
-        "raw": _string(obj["raw"]),
-        "start": _offset(obj["start"]),
-        "position": _offset(obj["position"]),
-    }
+    raw, text, start = _string(obj["raw"]), _string(obj["text"]), _offset(obj["start"])
+    if _offset(obj["end"]) != start + len(raw):
+        raise ValueError(f"not the JSON form of an event: end must be {start + len(raw)}, not {obj['end']}")
+    place: dict[str, Any] = {"raw": raw, "start": start, "position": _offset(obj["position"])}
     if kind == "citation":
         references = tuple(map(_reference, _list(obj["references"])))
         if not references:
             raise ValueError("not the JSON form of an event: a citation has at least one reference")
+        if text:
+            raise ValueError(f"not the JSON form of an event: a citation has no text, but {text!r}")
         family, repaired = _string(obj["family"]), _flag(obj["repaired"])
         return Citation(family=family, references=references, repaired=repaired, **place)
-    place["text"] = _string(obj["text"])
+    place["text"] = text
     if kind == "other":
         return OtherMarker(family=_string(obj["family"]), fields=tuple(map(_string, _list(obj["fields"]))), **place)
     if kind == "malformed":

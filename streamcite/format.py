@@ -14,8 +14,11 @@ from .grammar import FAMILY, grammar_for
 
 Display: TypeAlias = Callable[[tuple[str, ...]], str]
 
-# The limit under which a marker that `write` makes can be read by a parser with default options.
+# A token is found at every part of it that ends the input, by a regular expression that nests as deep as it is long.
+MAX_TOKEN = 64
+# The limits of a parser with default options, in code points: that on citations is also the one `write` keeps.
 DEFAULT_MAX_MARKER = 4096
+DEFAULT_MAX_PAYLOAD = 65536
 
 
 def show_entity(fields: tuple[str, ...]) -> str:
@@ -38,7 +41,8 @@ class CitationFormat:
     iterable of characters for ``ignored``.
 
     Attributes:
-        start, delimiter, stop: the three tokens: non-empty, without whitespace, distinct, none a prefix of another.
+        start, delimiter, stop: the three tokens: non-empty, without whitespace, distinct, none a prefix of another, of
+            at most 64 code points.
         families: the families that are citations, each ``[A-Za-z][A-Za-z0-9_-]{0,31}``.
         source_id: a regular expression that one source id matches as a whole.
         locator: a regular expression that one locator matches as a whole.
@@ -100,7 +104,7 @@ class CitationFormat:
 
         Raises:
             ValueError: there is no such marker: no reference, a family that is no citation, an id or a locator that
-                the format does not read as one, or more than 4096 characters.
+                the format does not read as one, or more than 4096 code points.
             TypeError: something other than a `Reference` was given.
         """
         given = tuple(references)
@@ -124,10 +128,12 @@ class CitationFormat:
         Raises:
             ValueError: a key is no field, or a field cannot be used.
         """
+        if not isinstance(obj, Mapping):
+            raise ValueError(f"a citation format must be a mapping of its fields, not {type(obj).__name__}")
         known = {item.name for item in fields(cls)} - {"display"}
-        unknown = sorted(set(obj) - known)
-        if unknown:
-            raise ValueError(f"{unknown[0]}: no field of a citation format; there are {', '.join(sorted(known))}")
+        for name in obj:
+            if name not in known:
+                raise ValueError(f"{name}: no field of a citation format; there are {', '.join(sorted(known))}")
         return cls(**obj)
 
     def _check_tokens(self) -> None:
@@ -135,6 +141,8 @@ class CitationFormat:
         for name, token in named.items():
             if not isinstance(token, str) or not token or any(character.isspace() for character in token):
                 raise ValueError(f"{name}: must be a non-empty string without whitespace, not {token!r}")
+            if len(token) > MAX_TOKEN:
+                raise ValueError(f"{name}: must have at most {MAX_TOKEN} code points, not {len(token)}")
         for name, token in named.items():
             for other_name, other in named.items():
                 if name != other_name and other.startswith(token):

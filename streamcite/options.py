@@ -7,10 +7,9 @@ from typing import Literal, TypeAlias, TypedDict
 
 from .body import Body, QuietTest
 from .events import Reference
-from .format import CitationFormat
+from .format import DEFAULT_MAX_PAYLOAD, CitationFormat
 from .grammar import Grammar, Scanner, grammar_for
 
-DEFAULT_MAX_PAYLOAD = 65536
 # The markers of an answer repeat, and all begin alike. Those up to these lengths are read once, and this many are
 # remembered for each set of options: more than one answer cites, in at most 0.2 MB.
 OPENING_LENGTH = 16

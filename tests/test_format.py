@@ -249,6 +249,15 @@ def test_a_token_that_is_another_or_begins_it_is_refused(tokens: tuple[str, str,
         CitationFormat(start=start, delimiter=delimiter, stop=stop)
 
 
+@pytest.mark.parametrize("name", ["start", "delimiter", "stop"])
+def test_a_token_has_a_bounded_length(name: str) -> None:
+    long = "<" * 64
+    text = f"a {long if name == 'start' else OPENAI.start}cite"
+    assert parse(text[:-5], format=CitationFormat(**{name: long}))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=f"^{name}: must have at most 64 code points, not 65"):
+        CitationFormat(**{name: long + "<"})  # type: ignore[arg-type]
+
+
 def test_a_token_may_stand_inside_another_or_at_its_end() -> None:
     assert CitationFormat(start="<|cite|>", delimiter="|", stop="cite").tokens == ("<|cite|>", "|", "cite")
     assert CitationFormat(start="[[", delimiter="x[[", stop="]").tokens == ("[[", "x[[", "]")

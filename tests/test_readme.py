@@ -6,9 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from streamcite import Citation, parse
+from streamcite import Citation, iter_events, parse
 from streamcite.testing import RecordedAnswer, serve
 
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
@@ -32,7 +30,7 @@ def run(code: str, **environment: str) -> str:
 def test_the_ten_lines() -> None:
     with serve([RecordedAnswer(id="gpt-5", text=ANSWER)]) as server:
         shown = run(CHAT, OPENAI_BASE_URL=server.base_url, OPENAI_API_KEY="any")
-    assert shown == "Three days a week. ('turn0file1',) L8-L13 Ask first."
+    assert shown == "Three days a week. [turn0file1 L8-L13] Ask first."
 
 
 def test_the_ten_lines_are_few() -> None:
@@ -54,7 +52,19 @@ def test_the_server_for_tests() -> None:
     assert "".join(re.findall(r"'([^']*)', ", shown.partition("Citation")[0])) == text
 
 
-@pytest.mark.parametrize("name", ["make demo", "make test", "make bench"])
-def test_the_targets_are_there(name: str) -> None:
+def test_before_and_after() -> None:
+    before, after = re.findall(r"^    (We meet.*)$", README, re.MULTILINE)
+    text = re.sub("⟨(E20[0-2])⟩", lambda token: chr(int(token[1], 16)), before)
+    shown = [
+        event if isinstance(event, str) else f"{type(event).__name__} of {event.source_ids[0]}, {event.locator}"
+        for event in iter_events(text.split("|"))
+        if isinstance(event, str | Citation)
+    ]
+    assert "|".join(shown) == after
+
+
+def test_the_targets_are_there() -> None:
     makefile = (Path(__file__).parents[1] / "Makefile").read_text("utf-8")
-    assert re.search(rf"^{name.removeprefix('make ')}:", makefile, re.MULTILINE)
+    named = set(re.findall(r"\bmake ([a-z]+)", README))
+    assert {"demo", "test", "bench"} <= named
+    assert named <= set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
