@@ -218,7 +218,7 @@ def test_a_terminal_shows_all_of_an_answer(answer: RecordedAnswer, columns: int,
 def test_a_terminal_shows_the_beginning_while_the_rest_is_to_come() -> None:
     parts = [
         head() + chunk(r"# Head\n\nSome **bo"),
-        chunk(r"ld** text.\ue200cite\ue202id1\ue202L3\ue201"),
+        chunk(r"ld** text.\ue200cite\ue202id1\ue202L1\ue201"),
         encode("[DONE]"),
     ]
     with (
@@ -234,7 +234,7 @@ def test_a_terminal_shows_the_beginning_while_the_rest_is_to_come() -> None:
         "Head",
         "Some bold text.[1]",
         f"Sources {'─' * 72}",
-        "[1] id1 (L3)",
+        "[1] id1 (L1)",
     ]
 
 
@@ -353,8 +353,10 @@ def test_an_answer_is_data(data_lines: list[str], number: int) -> None:
 
 
 def test_a_real_server_whose_sources_are_not_known() -> None:
-    text = f"One.{MARKER} Two.\ue200cite\ue202b\ue202turn0file1\ue202L2\ue202L8-L13\ue201 Three.\ue200cite\ue202c\ue201"
-    shown = "One.[1] Two.[2][1] Three.[3]\n\nSources\n\n[1] turn0file1 (L8-L13, L2)\n\n[2] b\n\n[3] c\n"
+    text = (
+        f"One.{MARKER} Two.\ue200cite\ue202b\ue202turn0file1\ue202L1-L3\ue202L8-L13\ue201 Three.\ue200cite\ue202c\ue201"
+    )
+    shown = "One.[1] Two.[2][1] Three.[3]\n\nSources\n\n[1] turn0file1 (L8-L13, L1-L3)\n\n[2] b\n\n[3] c\n"
     with serve([RecordedAnswer(id="mine", text=text)]) as server:
         given = run("demo", "--base-url", server.base_url, "--model", "mine", "--question", "Why?", env=KEY)
         named = run("demo", "--model", "mine", env={**KEY, "OPENAI_BASE_URL": server.base_url})

@@ -24,7 +24,7 @@ class Cited:
 
     def lines(self) -> list[tuple[str, str]]:
         """Give the cited lines that the source has, in its order: a label such as `L8`, and the text."""
-        texts = self.source.text.split("\n")
+        texts = self.source.text.split("\n") if self.source.text else []
         cited: set[int] = set()
         for locator in self.locators:
             first, *last = map(int, re.findall("[0-9]+", locator))
