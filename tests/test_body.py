@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamcite import OPENAI, CitationFormat
+from streamcite import OPENAI, CitationFormat, Reference
 from streamcite.body import BEFORE, INSIDE, JSON, PLAIN, UNDECIDED, Body, never
 from streamcite.grammar import Grammar, grammar_for
 from tests import strategies as sc
@@ -146,6 +146,26 @@ def test_what_is_quiet() -> None:
     assert SPACED_BODY.resume(3, "a") == 3
     assert grammar_for(CitationFormat(delimiter="||")).body("cite").quiet(BEFORE) is never
     assert not never("a")
+
+
+@pytest.mark.parametrize(
+    ("body", "fields", "finished", "length", "references"),
+    [
+        (STRICT_BODY, ["a1", "L2"], True, 5, (Reference("a1", "L2"),)),
+        (STRICT_BODY, ["a1", "L2"], False, 2, (Reference("a1"),)),
+        (STRICT_BODY, ["a1", "L2 "], False, 5, (Reference("a1", "L2"),)),
+        (STRICT_BODY, ["a1", " "], False, 2, (Reference("a1"),)),
+        (STRICT_BODY, ["a1", ""], False, 2, (Reference("a1"),)),
+        (STRICT_BODY, ["a1."], True, 2, (Reference("a1"),)),
+        (SPACED_BODY, ["a1", "P 2"], True, 6, (Reference("a1", "P 2"),)),
+        (SPACED_BODY, ["a1", "P 2 "], False, 2, (Reference("a1"),)),
+        (SPACED_BODY, ["a1,"], True, 0, ()),
+    ],
+)
+def test_the_head_of_an_unclosed_marker(
+    body: Body, fields: list[str], finished: bool, length: int, references: tuple[Reference, ...]
+) -> None:
+    assert body.head(fields, finished) == (length, references)
 
 
 def test_an_opaque_marker_has_no_more_head_than_its_opening() -> None:

@@ -262,10 +262,15 @@ WRONG: dict[str, list[Any]] = {
 
 @every_form
 def test_a_form_with_a_wrong_value_is_refused(event: Event, form: Mapping[str, Any]) -> None:
-    for key in form.keys() - {"end"} - ({"text"} if isinstance(event, Citation) else set()):
+    for key in form:
         for wrong in WRONG[key]:
             with pytest.raises(ValueError, match="not the JSON form of an event"):
                 from_dict({**form, key: wrong})
+
+
+def test_a_citation_that_shows_text_is_refused() -> None:
+    with pytest.raises(ValueError, match="a citation has no text"):
+        from_dict({**to_dict(CITATION), "text": "a"})
 
 
 @pytest.mark.parametrize("value", [None, 1, "text", b"", [], [("type", "text")], {}])

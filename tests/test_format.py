@@ -269,6 +269,12 @@ def test_a_key_that_is_no_field_is_refused_by_name(key: str) -> None:
         CitationFormat.from_dict({key: {}})
 
 
+@pytest.mark.parametrize("value", [None, 1, "start", [("start", "[")], OPENAI])
+def test_what_is_no_mapping_is_no_format(value: Any) -> None:
+    with pytest.raises(ValueError, match="a citation format must be a mapping"):
+        CitationFormat.from_dict(value)
+
+
 # Writing a marker.
 
 

@@ -78,6 +78,38 @@ def test_tokens_are_found_where_they_stand(drawn: tuple[sc.FormatArgs, str], clo
         assert (found and (found.start(), found[0])) == expected
 
 
+@pytest.mark.parametrize(
+    ("args", "text", "kind", "place", "closed_kind"),
+    [
+        ({}, "a\ue203", None, (0, 0), None),
+        (sc.CHATGPT, "a\ue203b", "ignored", (1, 2), "ignored"),
+        ({}, "a\ue202", "stray_delimiter", (1, 2), "stray_delimiter"),
+        ({}, "a\ue201", "stray_stop", (1, 2), "stray_stop"),
+        ({}, "a\ue200cite\ue202b", "body", (1, 7), "body"),
+        ({}, "\ue200\ue202", "body", (0, 2), "body"),
+        ({}, "\ue200cite\ue201", "no_delimiter", (0, 6), "no_delimiter"),
+        ({}, "\ue200cite\ue200", "unclosed", (0, 5), "unclosed"),
+        ({}, "\ue200cite b", "bad_family", (0, 5), "bad_family"),
+        ({}, "\ue200 b", "bad_family", (0, 1), "bad_family"),
+        ({}, "\ue200" + "a" * 33, "bad_family", (0, 33), "bad_family"),
+        ({}, "a\ue200cite", "undecided", (1, 6), "undecided"),
+        (sc.BRACKETS, "a|b]]", None, (0, 0), None),
+        (sc.BRACKETS, "a[", None, (1, 2), None),
+        (sc.BRACKETS, "[[c|", "body", (0, 4), "body"),
+        (sc.BRACKETS, "[[c]", "undecided", (0, 4), "bad_family"),
+        (sc.BRACKETS, "[[c[", "undecided", (0, 4), "bad_family"),
+    ],
+)
+def test_what_is_found_in_text(
+    args: sc.FormatArgs, text: str, kind: str | None, place: tuple[int, int], closed_kind: str | None
+) -> None:
+    compiled = grammar_for(CitationFormat(**args))
+    found = compiled.open_scanner.in_text(text, 0)
+    assert (found.lastgroup, found.span()) == (kind, place) if found else place == (0, 0)
+    found = compiled.closed_scanner.in_text(text, 0)
+    assert (found and found.lastgroup) == closed_kind
+
+
 @given(formats_and_texts(), st.booleans())
 def test_markup_is_found_in_text(drawn: tuple[sc.FormatArgs, str], closed: bool) -> None:
     args, text = drawn

@@ -8,22 +8,24 @@ import pytest
 from streamcite import OPENAI, CitationFormat, CitationParser, Reference, clean, parse
 from streamcite.body import never
 from streamcite.grammar import grammar_for
-from streamcite.options import MARKER_LENGTH, OPENING_LENGTH, REMEMBERED, Options, _cached
+from streamcite.options import MARKER_LENGTH, OPENING_LENGTH, REMEMBERED, Options, _cached, options_for
 from tests import strategies as sc
 
 CITED = ("cite", (Reference("a"),), False)
 OPENING = (None, 0, 0, never, 0)
 
 
+DEFAULTS: dict[str, Any] = {
+    "fmt": OPENAI,
+    "malformed": "drop",
+    "repair": True,
+    "max_marker": 4096,
+    "max_payload": None,
+}
+
+
 def made(**given: Any) -> Options:
-    defaults: dict[str, Any] = {
-        "fmt": OPENAI,
-        "malformed": "drop",
-        "repair": True,
-        "max_marker": 4096,
-        "max_payload": None,
-    }
-    return Options(**(defaults | given))
+    return Options(**(DEFAULTS | given))
 
 
 @pytest.fixture
@@ -43,14 +45,16 @@ BAD: dict[str, list[Any]] = {
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in BAD.items() for value in values])
 def test_a_bad_option_is_refused_by_name(name: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=rf"^{name}: "):
-        made(**{name: value})
+    for make in (Options, options_for):
+        with pytest.raises(ValueError, match=rf"^{name}: "):
+            make(**(DEFAULTS | {name: value}))
 
 
-@pytest.mark.parametrize("value", [None, "openai", CitationFormat])
+@pytest.mark.parametrize("value", [None, "openai", CitationFormat, [], {}])
 def test_what_is_no_format_is_refused(value: Any) -> None:
-    with pytest.raises(TypeError, match=r"^format: must be a CitationFormat, not "):
-        made(fmt=value)
+    for make in (Options, options_for):
+        with pytest.raises(TypeError, match=r"^format: must be a CitationFormat, not "):
+            make(**(DEFAULTS | {"fmt": value}))
 
 
 def test_the_limits() -> None:

@@ -307,6 +307,19 @@ def test_a_bad_option_is_refused_at_once_and_the_source_is_left_alone() -> None:
     assert source.closings + async_source.closings == []
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("text", "delta"), ("text", 1), ("complete", None), ("complete", 1), ("complete", "yes")]
+)
+def test_what_is_no_function_is_refused_at_once_and_by_name(name: str, value: Any) -> None:
+    source, async_source = Closable(), Aclosable()
+    with pytest.raises(TypeError, match=rf"^{name}: "):
+        iter_events(source, **{name: value})
+    with pytest.raises(TypeError, match=rf"^{name}: "):
+        aiter_events(async_source, **{name: value})
+    assert source.read + async_source.read == 0
+    assert source.closings + async_source.closings == []
+
+
 WRONG = [None, 1, b"bytes", ["a"]]
 
 
