@@ -51,8 +51,8 @@ class Utf8:
 
     def __init__(self, file: io.RawIOBase) -> None:
         self._file = file
-        self.invalid = 0
-        self.first_invalid = 0
+        self.invalid: int = 0
+        self.first_invalid: int = 0
 
     def __iter__(self) -> Iterator[str]:
         decoder = codecs.getincrementaldecoder("utf-8")("replace")

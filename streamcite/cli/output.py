@@ -34,7 +34,7 @@ class Output:
         # Without a buffer: what could not be written must not be tried again when Python shuts down.
         self._raw = open(sys.stdout.fileno(), "wb", buffering=0, closefd=False)  # noqa: SIM115  # stays open
         self._high = ""  # a high surrogate at the end of what was written, which the next piece may complete
-        self.replaced = 0
+        self.replaced: int = 0
 
     def write(self, text: str) -> None:
         """Write text."""
