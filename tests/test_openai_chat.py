@@ -4,24 +4,23 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from openai import AsyncOpenAI, OpenAI
 from openai.types.chat import ChatCompletionChunk, ChatCompletionUserMessageParam
 
-from streamcite import AsyncEventStream, Citation, Event, EventStream, Malformed, ParserOptions, Reference, clean, parse
+from streamcite import AsyncEventStream, Citation, EventStream, Malformed, ParserOptions, Reference, clean, parse
 from streamcite.openai import chat_events
 from streamcite.sse import encode
 from streamcite.testing import RecordedAnswer, Server, recorded_answers, serve
-
-# The openai client leaves its own and its HTTP client's generators unfinished behind [DONE]. Trio tells of them; only
-# openai can mend that.
-pytestmark = pytest.mark.filterwarnings(r"ignore:Async generator '(openai|http(x|core)2?)\.:ResourceWarning")
+from tests.reading import joined
 
 MARKER = "\ue200cite\ue202turn0file1\ue202L8-L13\ue201"
 SENTENCE = f"It lasts.{MARKER} And \U0001f680 so on."
@@ -52,17 +51,6 @@ def client(running: Server) -> Iterator[OpenAI]:
 async def async_client(running: Server, anyio_backend: str) -> AsyncIterator[AsyncOpenAI]:
     async with AsyncOpenAI(base_url=running.base_url, api_key="any", max_retries=0) as client:
         yield client
-
-
-def joined(events: Iterable[Event]) -> list[Event]:
-    """The events with adjacent strings made one, as `parse` gives them."""
-    whole: list[Event] = []
-    for event in events:
-        if isinstance(event, str) and whole and isinstance(whole[-1], str):
-            whole[-1] += event
-        else:
-            whole.append(event)
-    return whole
 
 
 # Over the wire
@@ -191,6 +179,10 @@ TOOL_CALL = {
 SILENT: dict[str, dict[str, Any]] = {
     "an empty chunk": {},
     "choices are null": {"choices": None},
+    "choices are a number": {"choices": 5},
+    "choices are a string": {"choices": "text"},
+    "choices are an object": {"choices": {"index": 0}},
+    "choices are lists": {"choices": [["text"]]},
     "Azure's prompt filter": PROMPT_FILTER,
     "usage": USAGE,
     "role only": {"choices": [{"index": 0, "delta": {"role": "assistant"}, "finish_reason": None}]},
@@ -211,6 +203,7 @@ SILENT: dict[str, dict[str, Any]] = {
     "another choice": {"choices": [choice("never", index=1)]},
     "another choice finishes": {"choices": [choice(None, index=1, finish_reason="stop")]},
     "unknown object": {"object": "ping", "choices": []},
+    "an error": {"type": "error", "message": "overloaded"},
 }
 
 
@@ -236,6 +229,22 @@ def test_a_chunk_without_text_changes_nothing_wherever_it_comes(silent: dict[str
 def test_a_chunk_without_text_does_not_make_the_answer_complete(silent: dict[str, Any]) -> None:
     shapes = [{"choices": [choice(SENTENCE[:20])]}, silent]
     assert joined(chat_events(chunks(*shapes))) == parse(SENTENCE[:20])
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda values: st.lists(values, max_size=3) | st.dictionaries(st.text(), values, max_size=3),
+    max_leaves=5,
+)
+DELTA = JSON | st.fixed_dictionaries({}, optional={"content": JSON})
+CHOICE = JSON | st.fixed_dictionaries({}, optional={"index": JSON, "delta": DELTA, "finish_reason": JSON})
+CHUNK = st.fixed_dictionaries({}, optional={"choices": JSON | st.lists(CHOICE, max_size=3), "type": JSON})
+
+
+@given(st.lists(CHUNK, max_size=3))
+def test_a_field_of_any_type_raises_nothing(shapes: list[dict[str, Any]]) -> None:
+    finish = {"choices": [choice("Still read.", finish_reason="stop")]}
+    assert "".join(map(str, chat_events(chunks(*shapes, finish)))).endswith("Still read.")
 
 
 @pytest.mark.anyio
@@ -280,7 +289,7 @@ async def test_only_stop_completes_an_async_answer(anyio_backend: str, reason: s
 
 def test_text_beside_the_finish_reason_or_another_choice_is_kept() -> None:
     shapes = [
-        {"choices": [choice("no", index=1), choice("It "), choice("no", index=2)]},
+        {"choices": [None, choice("no", index=1), choice("It "), choice("no", index=2)]},
         {"choices": [choice("lasts.", finish_reason="stop")]},
     ]
     assert joined(chat_events(chunks(*shapes))) == ["It lasts."]
@@ -300,10 +309,49 @@ async def never_awaited() -> Iterator[ChatCompletionChunk]:
 def test_what_is_no_stream_is_misuse(client: OpenAI) -> None:
     completion = client.chat.completions.create(model="english", messages=ASK)
     with closing(never_awaited()) as coroutine:
-        not_streams: list[Any] = [completion, coroutine, None]
+        not_streams: list[Any] = [completion, coroutine, None, "text", b"text", {"choices": []}]
         for not_stream in not_streams:
-            with pytest.raises(TypeError, match=r"expected what create\(stream=True\) returns, awaited"):
+            message = r"^stream: must be what create\(stream=True\) returns, awaited if it is async, not "
+            with pytest.raises(TypeError, match=message + type(not_stream).__name__):
                 chat_events(not_stream)
+
+
+NOT_CHUNKS: list[Any] = [{"choices": [choice(SENTENCE)]}, SENTENCE, encode(SENTENCE)]
+NO_CHUNK = r"^stream: must give chunks, as create\(stream=True\) does, not {}; for any other stream use iter_events "
+
+
+@pytest.mark.parametrize("chunk", NOT_CHUNKS, ids=type)
+def test_what_is_no_chunk_is_misuse_at_once(chunk: Any) -> None:
+    stream = iter([*chunks(SILENT["an empty chunk"]), chunk])
+    with pytest.raises(TypeError, match=NO_CHUNK.format(type(chunk).__name__)):
+        next(chat_events(stream))
+
+
+@pytest.mark.anyio
+async def test_what_is_no_chunk_is_misuse_of_an_async_stream_too(anyio_backend: str) -> None:
+    async def stream() -> AsyncIterator[Any]:
+        yield {"choices": [choice(SENTENCE)]}
+
+    async with chat_events(stream()) as events:
+        with pytest.raises(TypeError, match=NO_CHUNK.format("dict")):
+            await anext(events)
+
+
+def test_the_events_of_the_clients_own_helper_are_misuse(client: OpenAI) -> None:
+    with client.chat.completions.stream(model="english", messages=ASK) as helper:
+        stream: Any = helper
+        with chat_events(stream) as events, pytest.raises(TypeError, match=NO_CHUNK.format("ChunkEvent")):
+            next(events)
+
+
+class AttributeDict(dict[str, Any]):
+    __getattr__ = dict.__getitem__
+
+
+def test_a_dict_that_is_read_by_attribute_is_a_chunk() -> None:
+    delta = AttributeDict(content=SENTENCE)
+    stream: Any = [AttributeDict(choices=[AttributeDict(index=0, delta=delta, finish_reason="stop")])]
+    assert joined(chat_events(stream)) == parse(SENTENCE)
 
 
 def test_a_wrong_option_is_misuse_at_once() -> None:
