@@ -29,10 +29,6 @@ PIECES = ["\ue200", "cite", "\ue202", "turn", "0", "file", "1", "\ue202", "L", "
 ASK: list[ChatCompletionUserMessageParam] = [{"role": "user", "content": "How long may I stay?"}]
 ANSWERS = recorded_answers()
 
-# The openai client leaves its own and its HTTP client's generators unfinished behind [DONE]. Trio tells of them; only
-# openai can mend that.
-pytestmark = pytest.mark.filterwarnings(r"ignore:Async generator '(openai|http(x|core)2?)\.:ResourceWarning")
-
 every_answer = pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
 any_text = st.text(st.characters() | st.sampled_from("\ue200\ue201\ue202 \r\n\tAbcé019-_.。、かな漢字한글🚀️‍"))
 
