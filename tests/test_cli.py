@@ -22,7 +22,6 @@ import streamcite
 from streamcite import CHATGPT, OPENAI, CitationFormat, ParserOptions, from_dict, parse
 from streamcite.cli import input as cli_input
 from streamcite.cli.input import Utf8, json_deltas
-from streamcite.cli.output import replace_surrogates
 from streamcite.testing import recorded_answers
 from tests.processes import COMMAND, ENVIRONMENT, PATIENCE, finish, receive, run, running, send, shell
 from tests.reading import joined
@@ -241,15 +240,6 @@ def test_the_text_before_half_a_character_does_not_wait_for_the_other() -> None:
         assert receive(process.stdout, 1) == b"a"
         send(process, b'"\\ude00"\n')
         assert receive(process.stdout, 4) == "😀".encode()
-
-
-@given(st.text(st.characters() | st.sampled_from("\ud800\udbff\udc00\udfff\ufffd😀")))
-def test_replacing_surrogates(text: str) -> None:
-    replaced, count = replace_surrogates(text)
-    assert replaced.encode("utf-16-le") == text.encode("utf-16-le", "surrogatepass").decode(
-        "utf-16-le", "replace"
-    ).encode("utf-16-le")
-    assert count == replaced.count("\ufffd") - text.count("\ufffd")
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))), st.integers(1, 5))

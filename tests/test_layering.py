@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parents[1] / "streamcite"
 # The rooms of the house, a rank a line: data passes them in this order. A room imports rooms in front of it, never one
 # behind it. A new provider, renderer or protocol is a file in its room and changes nothing here.
 ROOMS = [
-    *("events", "fields", "body", "grammar", "format", "sse"),
+    *("events", "fields", "body", "grammar", "format", "surrogates", "sse"),
     *("options", "parser", "guide", "sources", "units"),
     *("material", "prompt", "resolve", "spacing", "history", "annotations"),
     *("stream", "lint", "openai", "render", "ui"),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import sys
 
 import click
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+from streamcite.surrogates import replace_surrogates
 
 
 class OutputClosed(Exception):
@@ -58,15 +57,3 @@ class Output:
             raise OutputClosed from None
         except OSError as error:
             raise click.ClickException(f"standard output: {error.strerror}") from None
-
-
-def replace_surrogates(text: str) -> tuple[str, int]:
-    """Join the pairs of surrogates in a text, and replace every other by U+FFFD.
-
-    Returns:
-        The text, and how many were replaced.
-    """
-    if not _SURROGATE.search(text):
-        return text, 0
-    joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-    return _SURROGATE.subn("\ufffd", joined)

@@ -17,9 +17,10 @@ from rich.style import Style
 from rich.text import Text
 from rich.theme import Theme
 
+from streamcite.surrogates import replace_surrogates
+
 from .cited import Cited
 from .markdown import columns, markdown
-from .output import replace_surrogates
 
 _CITE = Style(bold=True, color="cyan")
 _THEME = Theme(

@@ -1,0 +1,20 @@
+"""Text that has no UTF-8, since it holds surrogates: JSON can write them, and some servers cut a character in two."""
+
+import re
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def replace_surrogates(text: str) -> tuple[str, int]:
+    """Join each high surrogate with the low one behind it, and replace every other by U+FFFD.
+
+    Args:
+        text: any text.
+
+    Returns:
+        The text, which has UTF-8 now, and how many were replaced.
+    """
+    if not _SURROGATE.search(text):
+        return text, 0
+    joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return _SURROGATE.subn("\ufffd", joined)
