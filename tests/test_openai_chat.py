@@ -288,7 +288,7 @@ async def test_only_stop_completes_an_async_answer(anyio_backend: str, reason: s
 
 
 def test_text_beside_the_finish_reason_or_another_choice_is_kept() -> None:
-    shapes = [
+    shapes: list[dict[str, Any]] = [
         {"choices": [None, choice("no", index=1), choice("It "), choice("no", index=2)]},
         {"choices": [choice("lasts.", finish_reason="stop")]},
     ]
