@@ -9,13 +9,13 @@ from streamcite import Source
 
 
 @dataclass(slots=True)
-class Cited:
+class CitedSource:
     """One source, numbered by its first appearance.
 
     Attributes:
-        number: From 1.
-        source: The source; where it is not known, one of which there is only the id.
-        locators: Where in it, as the model wrote it: the keys, in order.
+        number: from 1.
+        source: the source; where it is not known, one of which there is only the id.
+        locators: where in it, as the model wrote it: the keys, in order.
     """
 
     number: int
@@ -23,7 +23,7 @@ class Cited:
     locators: dict[str, None] = field(default_factory=dict)
 
     def lines(self) -> list[tuple[str, str]]:
-        """Give the cited lines that the source has, in its order: a label such as `L8`, and the text."""
+        """Give the cited lines that the source has, in its order: a label such as ``L8``, and the text."""
         texts = self.source.text.split("\n") if self.source.text else []
         cited: set[int] = set()
         for locator in self.locators:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
 import click
 
 from streamcite import CitationFormat, CitationParser, Event, to_dict
+from streamcite.format import DEFAULT_MAX_MARKER, DEFAULT_MAX_PAYLOAD
 
 from . import texts
 from .formats import read_format
@@ -17,6 +19,9 @@ from .output import Output, OutputClosed
 from .report import report
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+# Seconds between two pieces of a recorded answer: about as fast as models write.
+_PACE = 0.02
 
 
 def run() -> int:
@@ -83,17 +88,18 @@ def _reads_an_answer(command: _F) -> _F:
             ),
             click.option(
                 "--max-marker",
-                type=int,
-                default=4096,
+                type=click.IntRange(min=8),
+                default=DEFAULT_MAX_MARKER,
                 show_default=True,
                 metavar="N",
-                help="The most code points of a citation marker, at least 8.",
+                help="The most code points of a citation marker.",
             ),
             click.option(
                 "--max-payload",
                 type=int,
                 metavar="N",
-                help="The most code points of any other marker, at least --max-marker.  [default: 65536, or more]",
+                help="The most code points of any other marker, at least --max-marker.  "
+                f"[default: {DEFAULT_MAX_PAYLOAD}, or more]",
             ),
             click.option(
                 "--complete",
@@ -112,20 +118,20 @@ def _reads_an_answer(command: _F) -> _F:
 @_reads_an_answer
 def parse(**options: Any) -> None:
     """Print the events of an answer."""
-    _pass_on(_json_line, **options)
+    _print_events(_json_line, **options)
 
 
 @streamcite.command(help=texts.CLEAN)
 @_reads_an_answer
 def clean(**options: Any) -> None:
     """Print what the reader sees of an answer."""
-    _pass_on(str, **options)
+    _print_events(str, **options)
 
 
 @streamcite.command(help=texts.DEMO)
 @click.option("--answer", default="english", show_default=True, metavar="NAME", help="Which recorded answer.")
-@click.option("--pace", type=float, metavar="SECONDS", help="Between two pieces of it.  [default: 0.02]")
-@click.option("--list", "list_answers", is_flag=True, help="List the recorded answers and exit.")
+@click.option("--pace", type=float, metavar="SECONDS", help=f"Between two pieces of it.  [default: {_PACE}]")
+@click.option("--list", "only_list", is_flag=True, help="List the recorded answers and exit.")
 @click.option("--model", metavar="NAME", help="Ask a real server, and this model.")
 @click.option("--base-url", metavar="URL", help="Where that server is, such as http://localhost:8000/v1.")
 @click.option("--question", metavar="TEXT", help="What to ask it; left out, the question of --answer.")
@@ -133,7 +139,7 @@ def demo(
     *,
     answer: str,
     pace: float | None,
-    list_answers: bool,
+    only_list: bool,
     model: str | None,
     base_url: str | None,
     question: str | None,
@@ -143,17 +149,20 @@ def demo(
         raise click.UsageError("--base-url and --question need --model", click.get_current_context())
     if model is not None and pace is not None:
         raise click.UsageError("--pace is for recorded answers, not for --model", click.get_current_context())
-    from . import demo  # the clients and servers it loads are no other command's
+    if pace is not None and not 0 <= pace < math.inf:
+        raise _bad_value("--pace", f"{pace:g} is no number of seconds from 0")
+    # The clients and servers that this loads are no other command's.
+    from .demo import print_answers, recorded, show_real, show_recorded
 
-    if list_answers:
-        demo.list_answers()
+    if only_list:
+        print_answers()
     elif model is None:
-        demo.show_recorded(demo.recorded(answer), 0.02 if pace is None else pace)
+        show_recorded(recorded(answer), _PACE if pace is None else pace)
     else:
-        demo.show_real(base_url, model, question or demo.recorded(answer).question)
+        show_real(base_url, model, question or recorded(answer).question)
 
 
-def _pass_on(
+def _print_events(
     show: Callable[[Event], str],
     *,
     file: str,
@@ -165,13 +174,12 @@ def _pass_on(
     max_payload: int | None,
     complete: bool,
 ) -> None:
-    """Read an answer and print what `show` makes of its events, each read before the next."""
-    try:
-        parser = CitationParser(
-            format, malformed=malformed, repair=not no_repair, max_marker=max_marker, max_payload=max_payload
-        )
-    except (ValueError, RecursionError) as error:
-        raise click.UsageError(str(error).replace("max_", "--max-"), click.get_current_context()) from None
+    """Read an answer and print what ``show`` makes of its events, each read before the next."""
+    if max_payload is not None and max_payload < max_marker:
+        raise _bad_value("--max-payload", f"{max_payload} is less than --max-marker, which is {max_marker}")
+    parser = CitationParser(
+        format, malformed=malformed, repair=not no_repair, max_marker=max_marker, max_payload=max_payload
+    )
     output = Output()
     with open_input(file) as opened:
         text = Utf8(opened)
@@ -183,6 +191,10 @@ def _pass_on(
         report(f"invalid UTF-8 replaced by U+FFFD: {text.invalid} times, first at byte {text.first_invalid}")
     if output.replaced:
         report(f"lone surrogates replaced by U+FFFD: {output.replaced} times")
+
+
+def _bad_value(option: str, message: str) -> click.BadParameter:
+    return click.BadParameter(message, click.get_current_context(), param_hint=f"'{option}'")
 
 
 def _json_line(event: Event) -> str:

@@ -6,7 +6,6 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
 
 import click
@@ -17,13 +16,14 @@ from streamcite import Citation, Source
 from streamcite.openai import chat_events
 from streamcite.testing import RecordedAnswer, recorded_answers, serve
 
-from .cited import Cited
+from .cited import CitedSource
 from .output import Output
 from .plain import Plain
 from .terminal import Terminal
+from .view import View
 
 
-def list_answers() -> None:
+def print_answers() -> None:
     """Print the name of each recorded answer, and the question it answers."""
     output = Output()
     for name, answer in recorded_answers().items():
@@ -34,7 +34,7 @@ def recorded(name: str) -> RecordedAnswer:
     """Give the recorded answer of this name.
 
     Raises:
-        click.ClickException: There is none.
+        click.ClickException: there is none.
     """
     try:
         return recorded_answers()[name]
@@ -44,16 +44,13 @@ def recorded(name: str) -> RecordedAnswer:
 
 
 def show_recorded(answer: RecordedAnswer, pace: float) -> None:
-    """Stream a recorded answer from a server on this machine, with so many seconds between two pieces.
+    """Stream a recorded answer from a server on this machine.
 
-    Raises:
-        click.ClickException: The pace is none.
+    Args:
+        answer: what it answers.
+        pace: seconds between two pieces, at least 0 and finite.
     """
-    with ExitStack() as stack:
-        try:
-            server = stack.enter_context(serve([answer], pace=pace))
-        except ValueError as error:
-            raise click.UsageError(f"--{error}", click.get_current_context()) from None
+    with serve([answer], pace=pace) as server:
 
         def connect() -> AsyncOpenAI:
             # Without a proxy that the environment may name: it does not reach this machine.
@@ -67,7 +64,7 @@ def show_real(base_url: str | None, model: str, question: str) -> None:
     """Stream the answer of a real server, whose sources are not known here.
 
     Raises:
-        click.ClickException: There is no key, or the server fails; the message says what it said.
+        click.ClickException: there is no key, or the server fails; the message says what it said.
     """
     if not os.environ.get("OPENAI_API_KEY"):
         message = "set OPENAI_API_KEY to the server's key; any will do where it wants none"
@@ -112,15 +109,15 @@ def _reason(error: Exception) -> str:
 
 def _show(ask: _Ask, sources: Mapping[str, Source]) -> None:
     in_terminal = sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-    view = Terminal() if in_terminal else Plain()
+    view: View = Terminal() if in_terminal else Plain()
     view.ask(ask.question, ask.model, ask.base_url)
     if cited := asyncio.run(_answer(ask, sources, view)):
         view.sources(cited)
 
 
-async def _answer(ask: _Ask, sources: Mapping[str, Source], view: Terminal | Plain) -> list[Cited]:
+async def _answer(ask: _Ask, sources: Mapping[str, Source], view: View) -> list[CitedSource]:
     """Show an answer as it comes, each source under a number of its own; return the sources in that order."""
-    cited: dict[str, Cited] = {}
+    cited: dict[str, CitedSource] = {}
     empty = True
     with view:
         async with chat_events(ask.chunks()) as events:
@@ -130,7 +127,7 @@ async def _answer(ask: _Ask, sources: Mapping[str, Source], view: Terminal | Pla
                 if isinstance(event, Citation):
                     for source_id, locator in event.references:
                         known = sources.get(source_id) or Source(source_id)
-                        source = cited.setdefault(source_id, Cited(len(cited) + 1, known))
+                        source = cited.setdefault(source_id, CitedSource(len(cited) + 1, known))
                         if locator:
                             source.locators[locator] = None
                     for source_id in dict.fromkeys(event.source_ids):

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
-from .cited import Cited
+from .cited import CitedSource
 from .output import Output
 
 
 class Plain:
-    """Write an answer as plain text; the same interface as `Terminal`."""
+    """Write an answer as plain text: a `View` without control codes."""
 
     def __init__(self) -> None:
         self._output = Output()
@@ -33,18 +33,18 @@ class Plain:
         """Write a piece of the answer."""
         self._output.write(text)
 
-    def cite(self, cited: Cited) -> None:
+    def cite(self, source: CitedSource) -> None:
         """Write the number of a source, where it is cited."""
-        self._output.write(f"[{cited.number}]")
+        self._output.write(f"[{source.number}]")
 
-    def sources(self, cited: Iterable[Cited]) -> None:
+    def sources(self, sources: Iterable[CitedSource]) -> None:
         """Write the list of sources."""
         self._output.write("\nSources\n")
-        for source in cited:
+        for source in sources:
             self._output.write(_entry(source))
 
 
-def _entry(cited: Cited) -> str:
+def _entry(cited: CitedSource) -> str:
     source, lines = cited.source, cited.lines()
     head = f"\n[{cited.number}] {source.title or source.id}"
     if not source.text and cited.locators:

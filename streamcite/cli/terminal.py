@@ -19,7 +19,7 @@ from rich.theme import Theme
 
 from streamcite.surrogates import replace_surrogates
 
-from .cited import Cited
+from .cited import CitedSource
 from .markdown import columns, markdown
 
 _CITE = Style(bold=True, color="cyan")
@@ -45,7 +45,7 @@ _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 
 
 class Terminal:
-    """Draw an answer in the terminal that is standard output.
+    """Draw an answer in the terminal that is standard output: a `View` in colour.
 
     A block (a paragraph, a list, a table, a piece of code) that has ended is printed once and never touched again;
     only the last one is drawn anew with each piece.
@@ -81,15 +81,15 @@ class Terminal:
         """Draw a piece of the answer."""
         self._draw(text.translate(_BRACKETS).translate(_CONTROLS))
 
-    def cite(self, cited: Cited) -> None:
+    def cite(self, source: CitedSource) -> None:
         """Draw the number of a source, where it is cited, as a link to it."""
-        self._urls[cited.number] = cited.source.url
-        self._draw(f"⁅{cited.number}⁆")
+        self._urls[source.number] = source.source.url
+        self._draw(f"⁅{source.number}⁆")
 
-    def sources(self, cited: Iterable[Cited]) -> None:
+    def sources(self, sources: Iterable[CitedSource]) -> None:
         """Draw the list of sources."""
         self._console.print(Rule("Sources", align="left", style="quiet"))
-        for source in cited:
+        for source in sources:
             self._console.print()
             self._console.print(_Lines(columns((Text(f"[{source.number}]", "cite"), _entry(source)))))
 
@@ -109,9 +109,9 @@ class _Lines:
     """Draw lines with their citations, and without what fills them up, which would wrap in a narrower window.
 
     Args:
-        renderable: What is drawn.
-        urls: Where the source of each number is.
-        of_screen: Whether to draw only the last lines, those that are on the screen, as only they can be redrawn.
+        renderable: what is drawn.
+        urls: where the source of each number is.
+        of_screen: whether to draw only the last lines, those that are on the screen, as only they can be redrawn.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ def _split(block: str) -> tuple[str, str]:
     return block[:end], block[end:]
 
 
-def _entry(cited: Cited) -> RenderableType:
+def _entry(cited: CitedSource) -> RenderableType:
     source = cited.source
     title = Text(source.title or source.id, Style(bold=True, link=source.url))
     if not source.text and cited.locators:
