@@ -18,8 +18,13 @@ _LOCATOR = re.compile(r"L\d+(?:-L\d+)?")
 class CitationDict(TypedDict):
     """One citation as the guide's helper returns it.
 
-    `raw` is the marker, `start` and `end` its place in the text in code points. `source_ids` holds at least one id;
-    `locator` is the line range that stood last, or None.
+    Attributes:
+        raw: the marker.
+        family: its family.
+        source_ids: the ids it cites, at least one.
+        locator: the line range that stood last, or None.
+        start: offset of ``raw`` in the text, in code points.
+        end: the offset behind it.
     """
 
     raw: str
@@ -38,19 +43,19 @@ def extract_citations(text: str, *, families: Iterable[str] = ("cite",)) -> list
     is skipped. Linear in the length of the text, whatever it holds.
 
     Args:
-        text: The whole answer.
-        families: The families to look for, the earlier first; with none the result is empty.
+        text: the whole answer.
+        families: the families to look for, the earlier first; with none the result is empty.
 
     Returns:
         The citations in the order of the text, with offsets in code points.
 
     Raises:
-        ValueError: `families` is a `str`, which would be read as families of one letter.
+        ValueError: ``families`` is a ``str``, which would be read as families of one letter.
 
     Source: the guide, element 5 (citation parsing); semantics, section 4.
     """
     if isinstance(families, str):
-        raise ValueError(f"families: expected several names, got the string {families!r}")
+        raise ValueError(f"families: must be an iterable of names, not the string {families!r}")
     alternatives = [re.escape(family) for family in families]
     if not alternatives:
         return []
@@ -80,19 +85,19 @@ def strip_citations(text: str, citations: Iterable[CitationDict]) -> str:
     """Cut citations out of the text they were found in, as the guide's helper does.
 
     The spans are cut from the last to the first, each from what the cuts before it left: a span that is given twice
-    or overlaps another takes with it as many characters behind it. Linear in the text and the number of citations, but
+    or overlaps another takes with it as many code points behind it. Linear in the text and the number of citations, but
     for sorting.
 
     Args:
-        text: The text that `extract_citations` was given.
-        citations: What it returned, or some of it, in any order. Only `start` and `end` are read.
+        text: the text that `extract_citations` was given.
+        citations: what it returned, or some of it, in any order. Only ``start`` and ``end`` are read.
 
     Returns:
-        The text without the spans `start:end` (code points).
+        The text without the spans ``start:end``.
 
     Source: the guide, element 5 (citation parsing); semantics, section 4.
     """
-    kept = [(0, len(text))]  # spans of `text`, the first one last
+    kept = [(0, len(text))]  # spans of the text, the first one last
     for citation in sorted(citations, key=lambda citation: citation["start"], reverse=True):
         position, length = citation["start"], citation["end"] - citation["start"]
         _, edge = kept.pop()

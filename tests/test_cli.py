@@ -1,4 +1,4 @@
-"""The command `streamcite`: `parse` and `clean`, their options, and what a user can do wrong."""
+"""The command ``streamcite``: `parse` and `clean`, their options, and what a user can do wrong."""
 
 import io
 import json
@@ -303,8 +303,8 @@ def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
         (b"", "{0}: line 1, column 1: no JSON: Expecting value"),
         (b'{\n "start": "[["\n', "{0}: line 3, column 1: no JSON: Expecting ',' delimiter"),
         (b"\xff{}", "{0}: no UTF-8"),
-        (b"[" * 100_000, "{0}: nested too deeply, or a token that is too long"),
-        (b"[1]", "{0}: expected a JSON object with the fields of a citation format"),
+        (b"[" * 100_000, "{0}: nested too deeply"),
+        (b"[1]", "{0}: must be a JSON object with the fields of a citation format"),
         (b'{"strat": "[["}', "{0}: strat: no field of a citation format; there are "),
         (b'{"start": ""}', "{0}: start: must be a non-empty string without whitespace, not ''"),
         (b'{"families": "cite"}', "{0}: families: must be a sequence of names, not the string 'cite'"),
@@ -338,14 +338,14 @@ def test_a_format_with_a_byte_order_mark(tmp_path: Path) -> None:
         (b'"open', "line 3, column 1: no JSON: Unterminated string starting at"),
         (b'"a" "b"', "line 3, column 5: no JSON: Extra data"),
         (b"naked", "line 3, column 1: no JSON: Expecting value"),
-        (b'{"delta": "x"}', "line 3: expected a JSON string, not an object"),
-        (b'["x"]', "line 3: expected a JSON string, not an array"),
-        (b"1", "line 3: expected a JSON string, not a number"),
-        (b"-1.5e3", "line 3: expected a JSON string, not a number"),
-        (b"true", "line 3: expected a JSON string, not a boolean"),
-        (b"null", "line 3: expected a JSON string, not null"),
-        (b"1" * 5000, "line 3: expected a JSON string, not something else"),
-        (b"[" * 100_000, "line 3: expected a JSON string, not something else"),
+        (b'{"delta": "x"}', "line 3: must be a JSON string, not an object"),
+        (b'["x"]', "line 3: must be a JSON string, not an array"),
+        (b"1", "line 3: must be a JSON string, not a number"),
+        (b"-1.5e3", "line 3: must be a JSON string, not a number"),
+        (b"true", "line 3: must be a JSON string, not a boolean"),
+        (b"null", "line 3: must be a JSON string, not null"),
+        (b"1" * 5000, "line 3: must be a JSON string, not something else"),
+        (b"[" * 100_000, "line 3: must be a JSON string, not something else"),
     ],
     ids=lambda value: value[:15] if isinstance(value, bytes) else "",
 )
@@ -365,7 +365,7 @@ def test_a_json_line_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
 
     deltas = json_deltas(endless())
     assert next(deltas) == "short"
-    with pytest.raises(click.ClickException, match="line 2: longer than 1000 characters"):
+    with pytest.raises(click.ClickException, match="line 2: longer than 1000 code points"):
         next(deltas)
 
 

@@ -1,4 +1,4 @@
-"""`streamcite demo`: a recorded answer, or a real server's, in a pipe and in a terminal."""
+"""``streamcite demo``: a recorded answer, or a real server's, in a pipe and in a terminal."""
 
 import re
 import signal

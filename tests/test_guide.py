@@ -100,7 +100,7 @@ def test_families_are_looked_for_as_given() -> None:
 
 
 def test_a_string_is_no_list_of_families() -> None:
-    with pytest.raises(ValueError, match="families"):
+    with pytest.raises(ValueError, match=r"^families: must be an iterable of names, not the string 'cite'$"):
         extract_citations("", families="cite")
 
 

@@ -45,7 +45,7 @@ def test_a_source_can_be_copied_pickled_and_taken_apart() -> None:
 
 @pytest.mark.parametrize("id", ["", " ", " a", "a\n", "a\u3000"])
 def test_an_id_that_no_marker_can_hold_is_refused(id: str) -> None:
-    with pytest.raises(ValueError, match="id: "):
+    with pytest.raises(ValueError, match=r"^id: must be "):
         Source(id)
 
 
@@ -55,5 +55,5 @@ def test_an_id_that_no_marker_can_hold_is_refused(id: str) -> None:
 )
 def test_a_wrong_type_is_refused_by_name(name: str, value: object) -> None:
     arguments: dict[str, object] = {"id": "a"} | {name: value}
-    with pytest.raises(TypeError, match=f"{name}: "):
+    with pytest.raises(TypeError, match=f"^{name}: must be "):
         Source(**arguments)  # type: ignore[arg-type]

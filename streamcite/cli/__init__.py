@@ -1,4 +1,4 @@
-"""The command `streamcite`. It needs the extra: `pip install "streamcite[cli]"`."""
+"""The command ``streamcite``. It needs the extra: ``pip install "streamcite[cli]"``."""
 
 from .report import report
 

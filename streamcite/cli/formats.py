@@ -1,4 +1,4 @@
-"""The option `--format`: a format by name, or from a file."""
+"""The option ``--format``: a format by name, or from a file."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _LARGEST = 2**20  # bytes
 
 
 def read_format(_: click.Context, __: click.Parameter, value: str) -> CitationFormat:
-    """Give the format that `openai`, `chatgpt`, or the path of a JSON file names; a callback for a click option.
+    """Give the format that ``openai``, ``chatgpt``, or the path of a JSON file names; a callback for a click option.
 
     Raises:
-        click.BadParameter: There is no such format, or the file is not what `CitationFormat.from_dict` takes.
+        click.BadParameter: there is no such format, or the file is not what `CitationFormat.from_dict` takes.
     """
     if value in _NAMED:
         return _NAMED[value]
@@ -35,8 +35,8 @@ def read_format(_: click.Context, __: click.Parameter, value: str) -> CitationFo
         reason = f"line {error.lineno}, column {error.colno}: no JSON: {error.msg}"
     except UnicodeDecodeError:
         reason = "no UTF-8"
-    except RecursionError:
-        reason = "nested too deeply, or a token that is too long"
+    except RecursionError:  # by json, which has no limit of its own
+        reason = "nested too deeply"
     except (ValueError, TypeError) as error:
         reason = str(error)
     raise click.BadParameter(f"{value}: {reason}")
@@ -47,5 +47,5 @@ def _parse(data: bytes) -> CitationFormat:
         raise ValueError(f"larger than {_LARGEST} bytes")
     fields = json.loads(data.decode("utf-8-sig"))
     if not isinstance(fields, dict):
-        raise ValueError("expected a JSON object with the fields of a citation format")
+        raise ValueError("must be a JSON object with the fields of a citation format")
     return CitationFormat.from_dict(fields)

@@ -23,10 +23,10 @@ _JSON_TYPES = {dict: "an object", list: "an array", bool: "a boolean", type(None
 
 @contextmanager
 def open_input(name: str) -> Iterator[io.FileIO]:
-    """Open a file for reading without a buffer; `-` is standard input.
+    """Open a file for reading without a buffer; ``-`` is standard input.
 
     Raises:
-        click.ClickException: It cannot be opened, or, while the block runs, an `OSError` that comes from reading it.
+        click.ClickException: it cannot be opened, or, while the block runs, an ``OSError`` comes from reading it.
     """
     shown = "standard input" if name == "-" else name
     if name == "-" and sys.stdin is None:
@@ -45,8 +45,8 @@ class Utf8:
     Substitution of Maximal Subparts").
 
     Attributes:
-        invalid: How many were replaced so far.
-        first_invalid: Where the first of them stands, in bytes from 0.
+        invalid: how many were replaced so far.
+        first_invalid: where the first of them stands, in bytes from 0.
     """
 
     def __init__(self, file: io.RawIOBase) -> None:
@@ -86,7 +86,7 @@ def json_deltas(texts: Iterable[str]) -> Iterator[str]:
     """Read JSON lines: each line is one JSON string, and that is one delta. Blank lines are passed over.
 
     Raises:
-        click.ClickException: A line is no JSON string, or is longer than `MAX_LINE`; the message names its number.
+        click.ClickException: a line is no JSON string, or is longer than `MAX_LINE`; the message names its number.
     """
     for number, line in enumerate(_lines(texts), 1):
         if not line.strip(" \t\r"):
@@ -95,16 +95,16 @@ def json_deltas(texts: Iterable[str]) -> Iterator[str]:
             delta = json.loads(line)
         except json.JSONDecodeError as error:
             raise click.ClickException(f"line {number}, column {error.colno}: no JSON: {error.msg}") from None
-        except (ValueError, RecursionError):
-            raise click.ClickException(f"line {number}: expected a JSON string, not something else") from None
+        except (ValueError, RecursionError):  # a number with too many digits, or lists nested too deeply
+            raise click.ClickException(f"line {number}: must be a JSON string, not something else") from None
         if not isinstance(delta, str):
             kind = _JSON_TYPES.get(type(delta), "a number")
-            raise click.ClickException(f"line {number}: expected a JSON string, not {kind}")
+            raise click.ClickException(f"line {number}: must be a JSON string, not {kind}")
         yield delta
 
 
 def _lines(texts: Iterable[str]) -> Iterator[str]:
-    """Split at LF only: `splitlines` would also split inside a JSON string, at U+2028 and others."""
+    """Split at LF only: ``splitlines`` would also split inside a JSON string, at U+2028 and others."""
     line = io.StringIO()
     number = 1
     for text in texts:
@@ -115,5 +115,5 @@ def _lines(texts: Iterable[str]) -> Iterator[str]:
                 number += 1
             line.write(part)
             if line.tell() > MAX_LINE:
-                raise click.ClickException(f"line {number}: longer than {MAX_LINE} characters")
+                raise click.ClickException(f"line {number}: longer than {MAX_LINE} code points")
     yield line.getvalue()

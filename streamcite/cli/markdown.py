@@ -12,7 +12,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-# Without HTML: `List<int>` is text then, while rich would draw nothing for the tag.
+# Without HTML: ``List<int>`` is text then, while rich would draw nothing for the tag.
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
 
 # Colours of the terminal itself, which are made to be read on its background.

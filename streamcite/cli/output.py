@@ -20,11 +20,11 @@ class Output:
     in two pieces, as some servers cut them; any other as U+FFFD.
 
     Attributes:
-        replaced: How many were written as U+FFFD so far.
+        replaced: how many were written as U+FFFD so far.
 
     Raises:
-        click.ClickException: There is no standard output; from `write` and `finish`, it cannot be written to.
-        OutputClosed: From `write` and `finish`, the reader has closed it.
+        click.ClickException: there is no standard output; from `write` and `finish`, it cannot be written to.
+        OutputClosed: from `write` and `finish`, the reader has closed it.
     """
 
     def __init__(self) -> None:

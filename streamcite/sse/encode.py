@@ -6,7 +6,7 @@ import re
 
 from streamcite.surrogates import replace_surrogates
 
-_LINE_END = re.compile(r"\r\n|\r|\n")  # the standard's three; `splitlines` knows others besides
+_LINE_END = re.compile(r"\r\n|\r|\n")  # the standard's three; ``splitlines`` knows others besides
 _NOT_IN_EVENT = re.compile("[\r\n\ud800-\udfff]")
 _NOT_IN_ID = re.compile("[\0\r\n\ud800-\udfff]")
 

@@ -1,6 +1,6 @@
 """An OpenAI-compatible server with recorded answers, for tests without a network and for the demo.
 
-It needs the extra: `pip install "streamcite[testing]"`.
+It needs the extra: ``pip install "streamcite[testing]"``.
 
     with serve() as server:
         client = OpenAI(base_url=server.base_url, api_key="any")

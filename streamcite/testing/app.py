@@ -18,7 +18,7 @@ from streamcite.sse import encode
 
 from .completion import chunks, completion
 from .recorded import RecordedAnswer
-from .request import APIError, ChatRequest
+from .request import ChatRequest, Refusal
 
 _T = TypeVar("_T")
 
@@ -36,8 +36,8 @@ def build_app(answers: Mapping[str, RecordedAnswer], pace: float) -> Starlette:
     """Serve recorded answers.
 
     Args:
-        answers: By the name that a request gives as its model.
-        pace: Seconds between two chunks.
+        answers: by the name that a request gives as its model.
+        pace: seconds between two chunks.
     """
     model = {"object": "model", "created": int(time.time()), "owned_by": "streamcite"}
     models = {name: {"id": name, **model} for name in answers}
@@ -56,7 +56,7 @@ def build_app(answers: Mapping[str, RecordedAnswer], pace: float) -> Starlette:
         return _json(_lookup(models, request.path_params["model"]))
 
     # Starlette's type for a handler takes every Exception; it calls each with its own.
-    handlers: dict[Any, Any] = {APIError: _refuse, HTTPException: _refuse_route}
+    handlers: dict[Any, Any] = {Refusal: _refuse, HTTPException: _refuse_route}
     return Starlette(
         routes=[
             Route("/v1/chat/completions", chat_completions, methods=["POST"]),
@@ -82,7 +82,7 @@ async def _body(request: Request) -> bytes:
     async for part in request.stream():
         body += part
         if len(body) > _MAX_BODY:
-            raise APIError(413, f"The body of your request is larger than {_MAX_BODY} bytes.")
+            raise Refusal(413, f"The body of your request is larger than {_MAX_BODY} bytes.")
     return bytes(body)
 
 
@@ -91,17 +91,17 @@ def _lookup(named: Mapping[str, _T], model: str) -> _T:
         return named[model]
     except KeyError:
         message = f"The model `{model}` does not exist or you do not have access to it."
-        raise APIError(404, message, code="model_not_found", param="model") from None
+        raise Refusal(404, message, code="model_not_found", param="model") from None
 
 
-async def _refuse(_: Request, error: APIError) -> Response:
+async def _refuse(_: Request, error: Refusal) -> Response:
     return _json(error.body, status=error.status)
 
 
 async def _refuse_route(request: Request, error: HTTPException) -> Response:
     """Shape what the router refuses: a path or a method that is not served."""
     message = f"Invalid URL or method ({request.method} {request.url.path})."
-    return _json(APIError(error.status_code, message).body, status=error.status_code, headers=error.headers)
+    return _json(Refusal(error.status_code, message).body, status=error.status_code, headers=error.headers)
 
 
 def _json(value: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

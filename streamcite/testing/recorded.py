@@ -20,15 +20,14 @@ class RecordedAnswer:
     """One answer of a model, raw, as the test server streams it.
 
     Attributes:
-        id: Its name, which a request gives as `model`.
-        text: The whole answer, markers included.
-        deltas: The pieces in which it streams, which joined are the text; without them it is cut
-            by `token_deltas`.
-        question: What the user asked.
-        sources: What the answer cites, by source id.
+        id: its name, which a request gives as ``model``.
+        text: the whole answer, markers included.
+        deltas: the pieces in which it streams, which joined are the text; without them it is cut by `token_deltas`.
+        question: what the user asked.
+        sources: what the answer cites, by source id.
 
     Raises:
-        ValueError: The id is empty, or the joined deltas are not the text.
+        ValueError: the id is empty, or the joined deltas are not the text.
     """
 
     id: str
@@ -39,10 +38,10 @@ class RecordedAnswer:
 
     def __post_init__(self) -> None:
         if not self.id:
-            raise ValueError("id must not be empty")
+            raise ValueError(f"id: must be a non-empty string, not {self.id!r}")
         deltas = tuple(self.deltas) or tuple(token_deltas(self.text))
         if "".join(deltas) != self.text:
-            raise ValueError("deltas, joined, must be the text")
+            raise ValueError("deltas: must be the text when they are joined")
         object.__setattr__(self, "deltas", deltas)
 
 
@@ -50,11 +49,11 @@ class RecordedAnswer:
 def recorded_answers() -> Mapping[str, RecordedAnswer]:
     """Load the answers that come with this package.
 
-    Each cites its sources ten times and more, several at once and line ranges among them, and holds
-    malformed markers, as models write them.
+    Each cites its sources ten times and more, several at once and line ranges among them, and holds malformed markers,
+    as models write them.
 
     Returns:
-        By id, read-only: `english`, `japanese`, and `technical` (code, a table and emoji).
+        By id, read-only: ``english``, ``japanese``, and ``technical`` (code, a table and emoji).
     """
     files = (resources.files(__package__) / "answers").iterdir()
     answers = [_read(json.loads(file.read_text("utf-8"))) for file in sorted(files, key=lambda file: file.name)]

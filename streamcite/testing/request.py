@@ -6,17 +6,17 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-_MAX_CHOICES = 128  # OpenAI's own limit for `n`
+_MAX_CHOICES = 128  # OpenAI's own limit for ``n``
 
 
-class APIError(Exception):
-    """A refusal, as the API reference words and shapes it.
+class Refusal(Exception):
+    """Raised for a request that is refused, as the API reference words and shapes it.
 
     Args:
-        status: The HTTP status.
-        message: For people.
-        code: For programs, such as `model_not_found`; None where OpenAI sends none.
-        param: The parameter that is wrong; None where it is none of them.
+        status: the HTTP status.
+        message: for people.
+        code: for programs, such as ``model_not_found``; None where OpenAI sends none.
+        param: the parameter that is wrong; None where it is none of them.
     """
 
     def __init__(self, status: int, message: str, *, code: str | None = None, param: str | None = None) -> None:
@@ -31,12 +31,12 @@ class ChatRequest:
     """The parameters of a chat completion that the test server heeds; any other is let pass.
 
     Attributes:
-        model: The id of the answer that is wanted.
-        prompt: The messages' text.
-        stream: Chunks, instead of one completion.
-        include_usage: A last chunk with the usage and no choices.
-        n: How many choices; each is the same answer.
-        max_tokens: How many deltas at most; None for all. An answer that is cut by it finishes with `length`.
+        model: the id of the answer that is wanted.
+        prompt: the messages' text.
+        stream: whether to give chunks, instead of one completion.
+        include_usage: whether to give a last chunk with the usage and no choices.
+        n: how many choices; each is the same answer.
+        max_tokens: how many deltas at most; None for all. An answer that is cut by it finishes with ``length``.
     """
 
     model: str
@@ -51,19 +51,19 @@ class ChatRequest:
         """Read a request body.
 
         Raises:
-            APIError: Status 400; the message says what is wrong.
+            Refusal: status 400; the message says what is wrong.
         """
         try:
             fields = json.loads(body)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError):  # no JSON, or nested too deeply
             fields = None
         if not isinstance(fields, dict):
-            raise APIError(400, "We could not parse the JSON body of your request: it must be one JSON object.")
+            raise Refusal(400, "We could not parse the JSON body of your request: it must be one JSON object.")
         stream = _optional(fields, "stream", bool) or False
         options = _optional(fields, "stream_options", dict)
         if options is not None and not stream:
             message = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
-            raise APIError(400, message, param="stream_options")
+            raise Refusal(400, message, param="stream_options")
         # The newer name wins, as with OpenAI's.
         name = "max_tokens" if fields.get("max_completion_tokens") is None else "max_completion_tokens"
         return cls(
@@ -79,7 +79,7 @@ class ChatRequest:
 def _required(fields: dict[str, Any], name: str, kind: type[Any]) -> Any:
     value = _optional(fields, name, kind)
     if value is None:
-        raise APIError(400, f"Missing required parameter: '{name}'.", code="missing_required_parameter", param=name)
+        raise Refusal(400, f"Missing required parameter: '{name}'.", code="missing_required_parameter", param=name)
     return value
 
 
@@ -88,7 +88,7 @@ def _optional(fields: dict[str, Any], name: str, kind: type[Any]) -> Any:
     # By type, since True is an int too.
     if value is not None and type(value) is not kind:
         message = f"Invalid type for '{name}': expected {kind.__name__}, but got {type(value).__name__} instead."
-        raise APIError(400, message, code="invalid_type", param=name)
+        raise Refusal(400, message, code="invalid_type", param=name)
     return value
 
 
@@ -97,18 +97,18 @@ def _positive(fields: dict[str, Any], name: str, *, at_most: int | None = None) 
     if value is not None and (value < 1 or (at_most is not None and value > at_most)):
         limit = ">= 1" if at_most is None else f"from 1 to {at_most}"
         message = f"Invalid '{name}': expected a value {limit}, but got {value} instead."
-        raise APIError(400, message, code="integer_out_of_range", param=name)
+        raise Refusal(400, message, code="integer_out_of_range", param=name)
     return value
 
 
 def _prompt(messages: list[Any]) -> str:
     if not messages:
         message = "Invalid 'messages': empty array. Expected an array with minimum length 1."
-        raise APIError(400, message, code="empty_array", param="messages")
+        raise Refusal(400, message, code="empty_array", param="messages")
     for index, message in enumerate(messages):
         name = f"messages[{index}]"
         if not isinstance(message, dict):
-            raise APIError(400, f"Invalid type for '{name}': expected an object.", code="invalid_type", param=name)
+            raise Refusal(400, f"Invalid type for '{name}': expected an object.", code="invalid_type", param=name)
         _required({f"{name}.role": message.get("role")}, f"{name}.role", str)
     return "\n".join(_content(message.get("content")) for message in messages)
 

@@ -30,8 +30,8 @@ class Server:
     """A running test server.
 
     Attributes:
-        base_url: What an OpenAI client takes as `base_url`.
-        answers: What it serves, by model.
+        base_url: what an OpenAI client takes as ``base_url``.
+        answers: what it serves, by model.
     """
 
     base_url: str
@@ -42,25 +42,25 @@ class Server:
 def serve(answers: str | Iterable[RecordedAnswer] | None = None, *, pace: float = 0.0) -> Iterator[Server]:
     """Serve recorded answers to OpenAI clients, on a free port of 127.0.0.1, until the block ends.
 
-    The server speaks `POST /v1/chat/completions`, streamed or not, and `GET /v1/models`. The request's `model` chooses
-    the answer; `n`, `max_tokens`, `max_completion_tokens` and `stream_options` are heeded, other parameters are not,
-    and any API key will do. What it refuses it refuses with OpenAI's status and error object. At the end of the block
-    connections that are still open are cut.
+    The server speaks ``POST /v1/chat/completions``, streamed or not, and ``GET /v1/models``. The request's ``model``
+    chooses the answer; ``n``, ``max_tokens``, ``max_completion_tokens`` and ``stream_options`` are heeded, other
+    parameters are not, and any API key will do. What it refuses it refuses with OpenAI's status and error object. At
+    the end of the block connections that are still open are cut.
 
     Args:
-        answers: What to serve; a plain text is served as the model `answer`, and without any those of
+        answers: what to serve; a plain text is served as the model ``answer``, and without any those of
             `recorded_answers`.
-        pace: Seconds between two chunks of a stream; with 0 they come as fast as they can.
+        pace: seconds between two chunks of a stream; with 0 they come as fast as they can.
 
     Yields:
         The running server.
 
     Raises:
-        ValueError: `pace` is negative or not finite; there are no answers, or two have the same id.
-        RuntimeError: The server did not start or stop in time, or failed; the cause says how.
+        ValueError: ``pace`` is negative or not finite; there are no answers, or two have the same id.
+        RuntimeError: the server did not start or stop in time, or failed; the cause says how.
     """
     if not (math.isfinite(pace) and pace >= 0):
-        raise ValueError(f"pace must be a number of seconds from 0, not {pace!r}")
+        raise ValueError(f"pace: must be a finite number of seconds from 0, not {pace!r}")
     catalogue = _catalogue(answers)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
@@ -76,9 +76,9 @@ def _catalogue(answers: str | Iterable[RecordedAnswer] | None) -> Mapping[str, R
     catalogue: dict[str, RecordedAnswer] = {}
     for answer in answers:
         if catalogue.setdefault(answer.id, answer) is not answer:
-            raise ValueError(f"two answers have the id {answer.id!r}")
+            raise ValueError(f"answers: must have different ids, not two times {answer.id!r}")
     if not catalogue:
-        raise ValueError("there is no answer to serve")
+        raise ValueError("answers: must be one or more, not none")
     return MappingProxyType(catalogue)
 
 
@@ -119,7 +119,7 @@ def _running(server: _Uvicorn, listener: socket.socket) -> Iterator[None]:
     def run() -> None:
         try:
             outcome.set_result(asyncio.run(server.serve(sockets=[listener])))
-        except BaseException as error:  # noqa: BLE001  # uvicorn exits where it cannot start; `outcome` raises it
+        except BaseException as error:  # noqa: BLE001  # uvicorn exits where it cannot start; the outcome raises it
             outcome.set_exception(error)
         finally:
             server.settled.set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-# Han, kana, hangul and full-width letters: their tokens hold one or two characters.
+# Han, kana, hangul and full-width letters: their tokens hold one or two code points.
 _CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff10-\uff9f"
 _PRIVATE = "\ue000-\uf8ff"  # the marker tokens are here: never part of a longer piece
 _EMOJI = "\u2190-\u2bff\U00010000-\U0010ffff"
@@ -28,12 +28,12 @@ _PIECE = re.compile(
 def token_deltas(text: str) -> list[str]:
     r"""Cut a text into the deltas in which a model with a tokenizer like o200k would stream it.
 
-    No vocabulary is needed: a word with the character before it, digits in groups of up to three,
-    runs of punctuation, CJK in ones and twos, an emoji alone, and each private-use character alone,
-    so that `\ue200cite\ue202turn0file1\ue202L8-L13\ue201` streams in 13 pieces, as it does from a real model.
+    No vocabulary is needed: a word with the character before it, digits in groups of up to three, runs of punctuation,
+    CJK in ones and twos, an emoji alone, and each private-use character alone, so that
+    ``\ue200cite\ue202turn0file1\ue202L8-L13\ue201`` streams in 13 pieces, as it does from a real model.
 
     Args:
-        text: Any text.
+        text: any text.
 
     Returns:
         The pieces, none empty; joined they are the text.
