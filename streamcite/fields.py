@@ -50,12 +50,14 @@ class Fields:
         reason: Reason | None = None
         for field in fields:
             token = field.strip()
+            if not token:
+                continue
             if is_locator(token):
                 if source_id is None:
                     return (), "no_source"
                 references.append(_new(Reference, (source_id, token)))
                 bare = False
-            elif token:
+            else:
                 if bare:
                     references.append(_new(Reference, (source_id, None)))
                 bare = is_source_id(token) is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
@@ -105,11 +106,14 @@ class CitationFormat:
         Raises:
             ValueError: there is no such marker: no reference, a family that is no citation, an id or a locator that
                 the format does not read as one, or more than 4096 code points.
-            TypeError: something other than a `Reference` was given.
+            TypeError: something other than a `Reference` of strings was given, or a family that is no string.
         """
         given = tuple(references)
-        if not all(isinstance(reference, Reference) for reference in given):
-            raise TypeError("references: must be an iterable of Reference")
+        for reference in given:
+            if not isinstance(reference, Reference) or not all(isinstance(word, str | None) for word in reference):
+                raise TypeError(f"references: must be References of strings, not {reference!r}")
+        if not isinstance(family, str):
+            raise TypeError(f"family: must be a string, not {family!r}")
         words = [word for reference in given for word in reference if word is not None]
         marker = self.start + self.delimiter.join([family, *words]) + self.stop
         if len(marker) > DEFAULT_MAX_MARKER or not grammar_for(self).reads(marker, [family, *words], given):
@@ -191,8 +195,10 @@ def _check_pattern(name: str, pattern: str) -> None:
     if not isinstance(pattern, str):
         raise ValueError(f"{name}: must be a regular expression as a string, not {pattern!r}")
     try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
+        with warnings.catch_warnings():  # what `re` only warns of, such as "[[a]", is not what was meant
+            warnings.simplefilter("error")
+            re.compile(pattern)
+    except (re.error, RecursionError, OverflowError, Warning) as error:
         raise ValueError(f"{name}: {pattern!r} is no regular expression: {error}") from None
 
 

@@ -11,6 +11,7 @@ alone knows every rule, and of which the rest are short cuts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal, Unpack
 
@@ -21,6 +22,7 @@ from .grammar import Scanner
 from .options import Cited, ParserOptions, options_for
 
 SNAPSHOT_VERSION = 1
+_BETWEEN_SURROGATES = re.compile("(?<=[\ud800-\udbff])(?=[\udc00-\udfff])")
 # The pieces of an open marker are joined until they are this long, in code points, which is where copying what is there
 # for each new piece begins to cost more than an object a piece does.
 PIECE = 4096
@@ -158,6 +160,9 @@ class CitationParser:
     def snapshot(self) -> dict[str, Any]:
         """Give the state as JSON values: a version, what is held, its offset in the input, its position in clean text.
 
+        What is held is a list of strings to be joined, since JSON text would make one code point of two surrogates that
+        stand side by side in one string.
+
         Raises:
             ValueError: the parser is closed.
         """
@@ -165,7 +170,8 @@ class CitationParser:
             raise ValueError("a closed parser has no state to go on from")
         held = self.held
         offset = self._end - len(held) if self._body is None else self._start
-        return {"version": SNAPSHOT_VERSION, "held": held, "offset": offset, "position": offset - self._removed}
+        pieces = _BETWEEN_SURROGATES.split(held)
+        return {"version": SNAPSHOT_VERSION, "held": pieces, "offset": offset, "position": offset - self._removed}
 
     @classmethod
     def restore(cls, snapshot: Mapping[str, Any], **options: Unpack[ParserOptions]) -> CitationParser:
@@ -179,8 +185,11 @@ class CitationParser:
             ValueError: the snapshot is of another version, or none, or does not fit the options.
         """
         match snapshot:
-            case {"version": version, "held": str(held), "offset": int(offset), "position": int(position)} if (
-                version == SNAPSHOT_VERSION and offset >= 0 and position >= 0
+            case {"version": version, "held": [*pieces], "offset": int(offset), "position": int(position)} if (
+                version == SNAPSHOT_VERSION
+                and all(isinstance(piece, str) for piece in pieces)
+                and offset >= 0
+                and position >= 0
             ):
                 pass
             case _:
@@ -189,7 +198,7 @@ class CitationParser:
         parser._end = offset
         parser._removed = offset - position
         # What is held was read from the state that a new parser is in, and so it can be read again.
-        if parser.feed(held):
+        if parser.feed("".join(pieces)):
             raise ValueError("the snapshot was taken with other options: what it holds is not held with these")
         return parser
 

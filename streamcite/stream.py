@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Generator, Iterable, Iterator
-from contextlib import AsyncExitStack, ExitStack
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar, Unpack, overload
 
@@ -19,6 +18,9 @@ from .parser import CitationParser
 _T = TypeVar("_T")
 _Complete: TypeAlias = bool | Callable[[], bool]
 _Text: TypeAlias = Callable[[Any], str | None]
+
+# Closing a response takes milliseconds; one that takes longer than this, in seconds, is not worth waiting for.
+CLOSING_TIME = 10.0
 
 _isascii = str.isascii
 _isprintable = str.isprintable
@@ -31,24 +33,22 @@ class EventStream(Iterator[Event]):
     ``with`` block, or when a loop that was left holds the last reference.
     """
 
-    __slots__ = ("_events", "_parser", "_source")
+    __slots__ = ("_events", "_given", "_parser")
 
-    def __init__(self, parser: CitationParser, events: Generator[Event, None, None], source: _Given) -> None:
+    def __init__(self, parser: CitationParser, events: Generator[Event, None, None], given: _Given) -> None:
         self._parser = parser
         self._events = events
-        self._source = source
+        self._given = given
 
     @property
     def held(self) -> str:
-        """Give the end of the input that is in no event: after an error or `close`, the marker it broke off in."""
-        return self._parser.held
+        """Give the end of what was read that is in no event handed out: what an error or `close` broke off in."""
+        return self._given.held + self._parser.held
 
     def close(self) -> None:
         """End the iteration and close the iterable that was given. What is held stays readable as `held`."""
-        try:
-            self._events.close()
-        finally:
-            self._source.close()
+        self._events.close()
+        self._given.close()  # where the iteration had not begun
 
     def __iter__(self) -> Iterator[Event]:
         # The driver itself: a loop over it has a call less for each event, and lets go of it when it is left.
@@ -70,27 +70,27 @@ class AsyncEventStream(AsyncIterator[Event]):
     """Iterate over the events of an asynchronous stream; `aiter_events` makes one. Runs on asyncio and trio.
 
     The iterable that was given is closed once: at the end of the stream, at an error in it or a cancellation while
-    waiting for it, by `aclose`, or at the end of an ``async with`` block. No cancellation cuts the closing short.
+    waiting for it, by `aclose`, or at the end of an ``async with`` block. The closing is shielded from cancel scopes,
+    anyio's and trio's, for at most 10 seconds. A cancellation while waiting ends the stream, so that a timeout on each
+    event belongs round the task that reads, not round ``anext``.
     """
 
-    __slots__ = ("_events", "_parser", "_source")
+    __slots__ = ("_events", "_given", "_parser")
 
-    def __init__(self, parser: CitationParser, events: AsyncGenerator[Event, None], source: _Given) -> None:
+    def __init__(self, parser: CitationParser, events: AsyncGenerator[Event, None], given: _Given) -> None:
         self._parser = parser
         self._events = events
-        self._source = source
+        self._given = given
 
     @property
     def held(self) -> str:
-        """Give the end of the input that is in no event: after an error or `aclose`, the marker it broke off in."""
-        return self._parser.held
+        """Give the end of what was read that is in no event handed out, as `EventStream.held`."""
+        return self._given.held + self._parser.held
 
     async def aclose(self) -> None:
         """End the iteration and close the iterable that was given. What is held stays readable as `held`."""
-        try:
-            await self._events.aclose()
-        finally:
-            await self._source.aclose()
+        await self._events.aclose()
+        await self._given.aclose()  # where the iteration had not begun
 
     def __aiter__(self) -> AsyncIterator[Event]:
         return self._events  # as in `EventStream`
@@ -147,8 +147,8 @@ def iter_events(
     parser = CitationParser(**options)
     iterator = iter(chunks)
     deltas = iterator if text is None else (text(chunk) or "" for chunk in iterator)
-    source = _Given(deltas, iterator, chunks)
-    return EventStream(parser, _drive(parser, source, complete), source)
+    given = _Given(deltas, iterator, chunks)
+    return EventStream(parser, _drive(parser, given, complete), given)
 
 
 @overload
@@ -191,8 +191,8 @@ def aiter_events(
     _check(text, complete)
     parser = CitationParser(**options)
     iterator = aiter(chunks)
-    source = _Given(iterator if text is None else _picked(iterator, text), iterator, chunks)
-    return AsyncEventStream(parser, _adrive(parser, source, complete), source)
+    given = _Given(iterator if text is None else _picked(iterator, text), iterator, chunks)
+    return AsyncEventStream(parser, _adrive(parser, given, complete), given)
 
 
 def _check(text: _Text | None, complete: _Complete) -> None:
@@ -203,45 +203,57 @@ def _check(text: _Text | None, complete: _Complete) -> None:
 
 
 class _Given:
-    """Close what was given, and the iterator that was made of it, once.
+    """What was given, and what was read of it and not handed out: the state that the driver and the stream share.
 
-    The driver and the stream object share it, so that neither needs a reference to the other: a loop that is left lets
-    go of the driver, and with it of the source, at once.
+    So neither needs a reference to the other: a loop that is left lets go of the driver, which at once closes the rest.
     """
 
-    __slots__ = ("_given", "deltas")
+    __slots__ = ("_open", "_pending", "deltas")
 
     def __init__(self, deltas: Any, *given: object) -> None:
         self.deltas: Any = deltas
-        self._given = tuple({id(each): each for each in (deltas, *given)}.values())
+        self._open = list({id(each): each for each in (*reversed(given), deltas)}.values())
+        self._pending: list[Event] = []
+
+    @property
+    def held(self) -> str:
+        return "".join(event if isinstance(event, str) else event.raw for event in reversed(self._pending))
+
+    def hand_out(self, events: list[Event]) -> Iterator[Event]:
+        self._pending = pending = events[::-1]
+        while pending:
+            yield pending.pop()
 
     def close(self) -> None:
-        with ExitStack() as closing:
-            for close in self._take_closers("close"):
-                closing.callback(close)
+        """Close what is open, the iterator before what it came from; an error in one does not leave the rest open."""
+        while self._open:
+            close = getattr(self._open.pop(), "close", None)
+            if close is not None:
+                try:
+                    close()
+                finally:
+                    self.close()
 
     async def aclose(self) -> None:
-        closers = self._take_closers("aclose", "close")
-        if not closers:
+        """As `close`, by ``aclose`` or else ``close``, a coroutine or not."""
+        if not any(hasattr(each, "aclose") or hasattr(each, "close") for each in self._open):
             return
-        from anyio import CancelScope  # loaded when an asynchronous stream needs it, not with the package
+        from anyio import move_on_after  # loaded when an asynchronous stream needs it, not with the package
 
-        with CancelScope(shield=True):
-            async with AsyncExitStack() as closing:
-                for close in closers:
-                    closing.push_async_callback(_call, close)
+        with move_on_after(CLOSING_TIME, shield=True):
+            await self._aclose()
 
-    def _take_closers(self, *names: str) -> list[Callable[[], object]]:
-        """Give, once, what closes each object: the last one first, since an exit stack turns the order."""
-        given, self._given = self._given, ()
-        found = [next(filter(None, (getattr(each, name, None) for name in names)), None) for each in reversed(given)]
-        return [close for close in found if close is not None]
-
-
-async def _call(close: Callable[[], object]) -> None:
-    result = close()
-    if inspect.isawaitable(result):
-        await result
+    async def _aclose(self) -> None:
+        while self._open:
+            each = self._open.pop()
+            close = getattr(each, "aclose", None) or getattr(each, "close", None)
+            if close is not None:
+                try:
+                    result = close()
+                    if inspect.isawaitable(result):
+                        await result
+                finally:
+                    await self._aclose()
 
 
 async def _picked(chunks: AsyncIterator[Any], text: _Text) -> AsyncGenerator[str, None]:
@@ -254,38 +266,38 @@ async def _picked(chunks: AsyncIterator[Any], text: _Text) -> AsyncGenerator[str
 # is counted here and told to the parser before it reads on, which is cheaper than telling it of each.
 
 
-def _drive(parser: CitationParser, source: _Given, complete: _Complete) -> Generator[Event, None, None]:
+def _drive(parser: CitationParser, given: _Given, complete: _Complete) -> Generator[Event, None, None]:
     idle, passed = parser._idle, 0
     try:
-        for delta in source.deltas:
+        for delta in given.deltas:
             if idle and (_isascii(delta) or _isprintable(delta)) and delta:
                 passed += len(delta)
                 yield delta
             else:
-                for event in _feed(parser, passed, delta):
+                for event in given.hand_out(_feed(parser, passed, delta)):
                     yield event
                 idle, passed = parser._idle, 0
-        for event in _close(parser, passed, complete):
+        for event in given.hand_out(_close(parser, passed, complete)):
             yield event
     finally:
-        source.close()
+        given.close()
 
 
-async def _adrive(parser: CitationParser, source: _Given, complete: _Complete) -> AsyncGenerator[Event, None]:
+async def _adrive(parser: CitationParser, given: _Given, complete: _Complete) -> AsyncGenerator[Event, None]:
     idle, passed = parser._idle, 0
     try:
-        async for delta in source.deltas:
+        async for delta in given.deltas:
             if idle and (_isascii(delta) or _isprintable(delta)) and delta:
                 passed += len(delta)
                 yield delta
             else:
-                for event in _feed(parser, passed, delta):
+                for event in given.hand_out(_feed(parser, passed, delta)):
                     yield event
                 idle, passed = parser._idle, 0
-        for event in _close(parser, passed, complete):
+        for event in given.hand_out(_close(parser, passed, complete)):
             yield event
     finally:
-        await source.aclose()
+        await given.aclose()
 
 
 def _feed(parser: CitationParser, passed: int, delta: str) -> list[Event]:

@@ -248,7 +248,7 @@ WRONG: dict[str, list[Any]] = {
     "raw": [None, 1, b"a", ["a"]],
     "family": [None, 1, b"a", ["a"]],
     "start": [None, "1", -1, 1.0, True],
-    "end": [None, "1", -1, 1.0, True, 99],
+    "end": [None, "1", -1, 1.0, True, 0],
     "position": [None, "1", -1, 1.0, True],
     "repaired": [None, "no", 0, 1],
     "reason": [None, "other", 5, ["empty"], {}],

@@ -78,3 +78,19 @@ def test_whitespace_is_held_by_no_field() -> None:
 def test_what_is_part_of_a_token_is_not_common() -> None:
     assert not grammar_for(BRACKETS).fields.common & {*"[|]"}
     assert grammar_for(BRACKETS).fields.may_hold("]")
+
+
+@pytest.mark.parametrize(
+    ("fields", "references", "reason"),
+    [
+        (["a1", ""], [("a1", None)], None),
+        (["a1", " ", "L5"], [("a1", "L5")], None),
+        (["", " "], [], "empty"),
+        (["", "L5"], [], "no_source"),
+    ],
+)
+def test_an_empty_field_is_no_locator_whatever_a_locator_may_be(
+    fields: list[str], references: list[tuple[str, str | None]], reason: str | None
+) -> None:
+    loose = CitationFormat(locator="(?:L[0-9]+)?")
+    assert grammar_for(loose).fields.read(fields) == (tuple(Reference(*pair) for pair in references), reason)

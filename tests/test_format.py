@@ -249,6 +249,27 @@ def test_a_token_that_is_another_or_begins_it_is_refused(tokens: tuple[str, str,
         CitationFormat(start=start, delimiter=delimiter, stop=stop)
 
 
+def test_a_pattern_that_re_warns_of_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^source_id: .*Possible nested set"):
+        CitationFormat(source_id="[[a]")
+
+
+@pytest.mark.parametrize(
+    ("references", "family", "name"),
+    [
+        ([Reference(5)], "cite", "references"),  # type: ignore[arg-type]
+        ([Reference("a1", 5)], "cite", "references"),  # type: ignore[arg-type]
+        ([("a1", None)], "cite", "references"),
+        (["a1"], "cite", "references"),
+        ([Reference("a1")], None, "family"),
+        ([Reference("a1")], ["cite"], "family"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_by_name(references: Any, family: Any, name: str) -> None:
+    with pytest.raises(TypeError, match=f"^{name}: must be "):
+        OPENAI.write(references, family)
+
+
 @pytest.mark.parametrize("name", ["start", "delimiter", "stop"])
 def test_a_token_has_a_bounded_length(name: str) -> None:
     long = "<" * 64

@@ -231,10 +231,10 @@ def test_snapshot(text: str, held: str, offset: int, position: int) -> None:
     parser = CitationParser()
     parser.feed(text)
     assert parser.held == held
-    assert parser.snapshot() == {"version": 1, "held": held, "offset": offset, "position": position}
+    assert parser.snapshot() == {"version": 1, "held": [held], "offset": offset, "position": position}
 
 
-SNAPSHOT = {"version": 1, "held": OPEN, "offset": 3, "position": 2}
+SNAPSHOT = {"version": 1, "held": [OPEN], "offset": 3, "position": 2}
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ SNAPSHOT = {"version": 1, "held": OPEN, "offset": 3, "position": 2}
         *({}, [], None, 1, "version"),
         *({key: value for key, value in SNAPSHOT.items() if key != missing} for missing in SNAPSHOT),
         *(SNAPSHOT | {"version": other} for other in (0, 2, "1", None)),
-        *(SNAPSHOT | {"held": other} for other in (None, b"", 1, [OPEN])),
+        *(SNAPSHOT | {"held": other} for other in (None, b"", 1, OPEN, [b""], [None])),
         *(SNAPSHOT | {"offset": other} for other in (None, "3", 3.5, -1)),
         *(SNAPSHOT | {"position": other} for other in (None, "2", 2.5, -1)),
     ],
@@ -257,7 +257,7 @@ def test_what_is_no_snapshot_of_this_version_is_refused(snapshot: Any) -> None:
 @pytest.mark.parametrize("held", ["a", "\ue200 ", MARKER, OPEN + "a b", "\ue200" * 2, "\ue200" + "a" * 33])
 def test_a_snapshot_that_holds_what_is_not_held_is_refused(held: str) -> None:
     with pytest.raises(ValueError, match="other options"):
-        CitationParser.restore(SNAPSHOT | {"held": held})
+        CitationParser.restore(SNAPSHOT | {"held": [held]})
 
 
 def test_a_snapshot_of_other_options_is_refused() -> None:
@@ -280,11 +280,11 @@ def test_a_closed_parser_has_no_snapshot() -> None:
 
 
 def test_a_restored_parser_counts_on() -> None:
-    parser = CitationParser.restore({"version": 1, "held": OPEN, "offset": 1_000, "position": 1_200})
+    parser = CitationParser.restore({"version": 1, "held": [OPEN], "offset": 1_000, "position": 1_200})
     (citation,) = parser.feed("a1\ue201")
     assert isinstance(citation, Citation)
     assert (citation.start, citation.position) == (1_000, 1_200)
-    assert parser.snapshot() == {"version": 1, "held": "", "offset": 1_009, "position": 1_200}
+    assert parser.snapshot() == {"version": 1, "held": [""], "offset": 1_009, "position": 1_200}
 
 
 # The cost, without a clock.
@@ -543,3 +543,15 @@ def test_an_open_marker_takes_six_bytes_a_character(
         taken = allocated() - before
     assert parser.held == text
     assert taken <= 6 * length + 1024
+
+
+def test_a_snapshot_keeps_two_surrogates_apart_in_json() -> None:
+    text = '\ue200entity\ue202["x","Paris \ud83d'
+    parser = CitationParser()
+    assert parser.feed(f"see {text}\ude00") == ["see "]
+    snapshot = parser.snapshot()
+    assert "".join(snapshot["held"]) == f"{text}\ude00"
+    restored = CitationParser.restore(json.loads(json.dumps(snapshot)))
+    assert restored.held == parser.held
+    assert restored.feed('"]\ue201 b') == parser.feed('"]\ue201 b')
+    assert restored.snapshot() == parser.snapshot()

@@ -917,3 +917,103 @@ async def test_closing_in_a_cancelled_scope_runs_to_its_end() -> None:
             assert await anext(stream) == EVENTS[0]
             scope.cancel()
     assert source.closings == ["aclose"]
+
+
+# What is left of a delta that gives several events.
+
+WHOLE = "".join(DELTAS)
+
+
+def read_of(events: Iterable[Event]) -> str:
+    return "".join(event if isinstance(event, str) else event.raw for event in events)
+
+
+@pytest.mark.parametrize("count", range(1, 4))
+def test_what_was_read_and_not_handed_out_is_held(count: int) -> None:
+    stream = iter_events([WHOLE + OPEN])
+    taken = list(itertools.islice(stream, count))
+    assert read_of(taken) + stream.held == WHOLE + OPEN
+    stream.close()
+    assert read_of(taken) + stream.held == WHOLE + OPEN
+    assert list(stream) == []
+
+
+@on_both_backends
+@pytest.mark.parametrize("count", range(1, 4))
+async def test_a_cancelled_consumer_loses_nothing_of_a_delta(count: int) -> None:
+    import anyio
+
+    stream = aiter_events(Aclosable([WHOLE + OPEN]))
+    taken: list[Event] = []
+    with anyio.CancelScope() as scope:
+        async with stream:
+            async for event in stream:
+                taken.append(event)
+                if len(taken) == count:
+                    scope.cancel()
+                    await anyio.sleep_forever()
+    assert read_of(taken) + stream.held == WHOLE + OPEN
+
+
+# Closing from elsewhere, for ever, and with errors.
+
+
+@on_both_backends
+async def test_closing_a_stream_that_another_task_reads_is_refused_and_leaves_it_to_be_closed() -> None:
+    import anyio
+
+    source = waiting(Aclosable)(DELTAS[:1])
+    stream = aiter_events(source)
+
+    async def consume() -> None:
+        async with stream:
+            async for _ in stream:
+                pass
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(consume)
+        await source.waits.wait()
+        with pytest.raises(RuntimeError, match="running"):
+            await stream.aclose()
+        assert source.closings == []
+        tasks.cancel_scope.cancel()
+    assert source.closings == ["aclose"]
+
+
+@on_both_backends
+async def test_a_closing_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    import anyio
+
+    monkeypatch.setattr("streamcite.stream.CLOSING_TIME", 0.01)
+
+    class Endless(Aclosable):
+        async def aclose(self) -> None:
+            self.closings.append("aclose")
+            await anyio.sleep_forever()
+
+    source = Endless()
+    async with aiter_events(source) as stream:
+        assert await anext(stream) == EVENTS[0]
+    assert source.closings == ["aclose"]
+
+
+def test_an_error_in_closing_does_not_hide_the_one_before() -> None:
+    class Broken(Chunks):
+        def close(self) -> None:
+            raise OSError("close")
+
+    with pytest.raises(OSError, match="close") as caught:
+        list(iter_events(Broken(DELTAS[:2], LostError("lost"))))
+    assert isinstance(caught.value.__context__, LostError)
+
+
+@on_both_backends
+async def test_an_error_in_async_closing_does_not_hide_the_one_before() -> None:
+    class Broken(Aclosable):
+        async def aclose(self) -> None:
+            raise OSError("close")
+
+    with pytest.raises(OSError, match="close") as caught:
+        async for _ in aiter_events(Broken(DELTAS[:2], LostError("lost"))):
+            pass
+    assert isinstance(caught.value.__context__, LostError)
