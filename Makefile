@@ -1,4 +1,4 @@
-# All that a checkout needs beyond Python and make is installed into .venv; nothing outside the checkout is touched.
+# All that a checkout needs beyond Python and make is installed into .venv.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -12,7 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WHEEL = $$(echo $(VENV)/wheel/*.whl)
-CODE := $(wildcard streamcite tests benchmarks examples)
+CODE := streamcite tests benchmarks examples
 # Directories are listed too: their time changes when a file is removed.
 PACKAGE := pyproject.toml README.md LICENSE $(shell find streamcite -name __pycache__ -prune -o -print)
 # The modules whose every branch a test must take.
@@ -25,9 +25,8 @@ help: ## List the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 8
 
 test: lint ## Check and test the built wheel (needs only Python >= 3.11); ARGS goes to pytest
-	$(BIN)/coverage run $(BIN)/pytest $(ARGS) | tee $(VENV)/pytest.log
-	$(BIN)/coverage report --include='$(CORE_FILES)' --fail-under=100
-	@tail -n 1 $(VENV)/pytest.log
+	$(BIN)/coverage run $(BIN)/pytest $(ARGS)
+	$(if $(ARGS),,$(BIN)/coverage report --include='$(CORE_FILES)' --fail-under=100)
 
 lint: $(VENV)/dev.stamp ## Run ruff, mypy and pyright
 	$(BIN)/ruff check $(CODE)

@@ -29,10 +29,10 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail a session in which anything was skipped, where the environment says that nothing may be."""
+    """Fail a session in which anything was skipped or failed as expected, where the environment allows neither."""
     if os.environ.get("STREAMCITE_NO_SKIPS") != "1":
         return
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if reporter is not None and reporter.stats.get("skipped"):
-        reporter.write_line("STREAMCITE_NO_SKIPS=1: a skipped test is a failure", red=True)
+    if reporter is not None and (reporter.stats.get("skipped") or reporter.stats.get("xfailed")):
+        reporter.write_line("STREAMCITE_NO_SKIPS=1: a test that was skipped, or was to fail, is a failure", red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -9,11 +9,14 @@ import pytest
 CONFTEST = Path(__file__).with_name("conftest.py")
 PASSES = "def test_passes(): pass\n"
 SKIPS = "import pytest\ndef test_skips(): pytest.skip('no need')\n"
+FAILS = "import pytest\n@pytest.mark.xfail\ndef test_fails(): assert False\n"
 NOT_COLLECTED = "import pytest\npytest.skip('no need', allow_module_level=True)\n"
 
 
 @pytest.mark.parametrize(
-    ("tests", "status"), [(PASSES, 0), (SKIPS, 1), (NOT_COLLECTED, 1)], ids=["none", "a test", "a module"]
+    ("tests", "status"),
+    [(PASSES, 0), (SKIPS, 1), (NOT_COLLECTED, 1), (FAILS, 1)],
+    ids=["none", "a test", "a module", "an expected failure"],
 )
 def test_a_skip_fails_the_session_where_none_is_allowed(tests: str, status: int, tmp_path: Path) -> None:
     shutil.copy(CONFTEST, tmp_path)

@@ -14,8 +14,16 @@ def test_what_is_tested_is_what_is_installed() -> None:
     assert Path(streamcite.__file__).is_relative_to(CHECKOUT) == editable
 
 
-def test_every_file_of_the_package_is_installed() -> None:
-    package = Path(streamcite.__file__).parent
-    names = [path.relative_to(CHECKOUT) for path in CHECKOUT.rglob("*") if path.is_file() and path.suffix != ".pyc"]
-    assert Path("py.typed") in names
-    assert [name for name in names if not (package / name).is_file()] == []
+def files(folder: Path) -> set[Path]:
+    return {path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+
+
+def test_the_files_of_the_package_are_installed_and_no_others() -> None:
+    assert Path("py.typed") in files(CHECKOUT)
+    assert files(Path(streamcite.__file__).parent) == files(CHECKOUT)
+    tops = {path.parts[0] for path in distribution("streamcite").files or ()}
+    assert {top for top in tops if not top.endswith(".dist-info")} <= {
+        "streamcite",
+        "..",
+        "_editable_impl_streamcite.pth",
+    }
