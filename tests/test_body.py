@@ -135,6 +135,14 @@ def test_a_quiet_delta_is_just_more_of_a_body(drawn: tuple[Grammar, Body, str]) 
                 assert read(compiled, body, text[:end], 0) == body.resume(state, text[end - 1])
 
 
+def test_a_quiet_delta_parts_two_newlines() -> None:
+    for text in ("[\n", "[\n\r"):
+        _, state = OPAQUE_BODY.advance(text, 0, len(text), UNDECIDED)
+        assert OPAQUE_BODY.quiet(state)("a")
+        assert OPAQUE_BODY.resume(state, text[-1]) == state
+        assert OPAQUE_BODY.resume(state, "a") == JSON
+
+
 def test_what_is_quiet() -> None:
     assert STRICT_BODY.quiet(INSIDE)("turn0file1\ue202L8–13.")
     assert not any(STRICT_BODY.quiet(INSIDE)(text) for text in ("a ", "é", "\ue201", "\ue200", "\n"))

@@ -42,6 +42,7 @@ def test_fields_are_read_in_order(args: sc.FormatArgs, fields: list[str]) -> Non
 
 @given(sc.formats(), FIELDS, st.booleans())
 @example({}, ["a1", "L2.", "b2"], True)
+@example({}, ["a0", "b9"], True)
 @example({}, ["a1", " L2"], True)
 @example({}, ["a1 "], False)
 @example(sc.SPACED, ["a1", "P 2"], False)
