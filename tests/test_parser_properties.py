@@ -150,6 +150,8 @@ def translated(args: sc.FormatArgs, text: str) -> str:
     return text
 
 
+# Of tokens of one character only: a longer one that the end of the input cuts is read as characters there (semantics,
+# section 3, Tokens), which can end a marker that goes on when the input does.
 @st.composite
 def private_inputs(draw: st.DrawFn) -> tuple[sc.FormatArgs, sc.Options, str]:
     args = {**draw(sc.formats()), "start": "\ue200", "delimiter": "\ue202", "stop": "\ue201"}
