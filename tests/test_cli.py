@@ -8,9 +8,12 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable, Iterator
+from contextlib import redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -21,6 +24,7 @@ from hypothesis import strategies as st
 import streamcite
 from streamcite import CHATGPT, OPENAI, CitationFormat, ParserOptions, from_dict, parse
 from streamcite.cli import input as cli_input
+from streamcite.cli import output as cli_output
 from streamcite.cli.input import Utf8, json_deltas
 from streamcite.testing import recorded_answers
 from tests.processes import COMMAND, ENVIRONMENT, PATIENCE, finish, receive, run, running, send, shell
@@ -369,16 +373,31 @@ def test_a_json_line_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
         next(deltas)
 
 
-@pytest.mark.parametrize(
-    ("script", "message"),
-    [
-        ("streamcite clean <&-", "standard input is closed"),
-        ("streamcite clean answer.txt >&-", "standard output is closed"),
-        ("streamcite parse answer.txt >/dev/full", "standard output: No space left on device"),
-    ],
-)
-def test_a_bad_standard_stream(answer: Path, script: str, message: str) -> None:
-    assert failure(shell(script, cwd=answer.parent)) == message
+def test_a_closed_standard_input(tmp_path: Path) -> None:
+    assert failure(shell("streamcite clean <&-", cwd=tmp_path)) == "standard input is closed"
+
+
+COMPLETION = "_STREAMCITE_COMPLETE=bash_complete COMP_WORDS='streamcite cl' COMP_CWORD=1 streamcite"
+HELP = ["", " parse", " clean", " demo"]
+PRINTS = [
+    *(f"streamcite{command} --help" for command in HELP),
+    "streamcite --version",
+    "streamcite demo --list",
+    "streamcite parse answer.txt",
+    "streamcite clean answer.txt",
+    COMPLETION,
+]
+
+
+@pytest.mark.parametrize("command", PRINTS)
+def test_whatever_prints_ends_as_documented_where_it_cannot(answer: Path, command: str) -> None:
+    assert shell(command, cwd=answer.parent).stdout
+    assert failure(shell(f"{command} >/dev/full", cwd=answer.parent)) == "standard output: No space left on device"
+    assert failure(shell(f"{command} >&-", cwd=answer.parent)) == "standard output is closed"
+    # The command begins when nobody can read what it prints any more.
+    unread = "exec 3> >(:); wait $!; "
+    done = shell(f"{unread}{command} >&3", cwd=answer.parent)
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 def test_without_standard_error_there_is_nobody_to_tell(answer: Path) -> None:
@@ -393,6 +412,45 @@ def test_input_that_cannot_be_waited_for_is_not_taken_to_have_ended() -> None:
     os.close(reading)
     os.close(writing)
     assert failure(done) == "standard input: Resource temporarily unavailable"
+
+
+def test_output_that_cannot_be_written_at_once_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    data = b"x" * 10**6  # far more than a pipe holds
+    received = b""
+
+    def wait(_: object, writable: list[io.FileIO], __: object) -> None:
+        # This reader reads only when it is waited for: whoever tries again and again instead never ends.
+        nonlocal received
+        assert [file.fileno() for file in writable] == [writing]
+        received += os.read(reading, len(data))
+
+    monkeypatch.setattr(cli_output, "select", SimpleNamespace(select=wait))
+    with os.fdopen(reading, "rb") as rest:
+        with os.fdopen(writing, "w", encoding="utf-8") as stdout:
+            with redirect_stdout(stdout):
+                output = cli_output.Output()
+            thread = threading.Thread(target=output.write, args=[data.decode()], daemon=True)
+            thread.start()
+            thread.join(PATIENCE)
+            assert not thread.is_alive()
+        assert received
+        assert received + rest.read() == data
+
+
+def test_output_to_a_slow_reader_of_a_file_that_does_not_block() -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    text = b"line\n" * 30_000  # more than one pipe holds, and less than three and what the command has read
+    with subprocess.Popen([COMMAND, "clean"], stdin=subprocess.PIPE, stdout=writing, env=ENVIRONMENT) as process:
+        os.close(writing)
+        send(process, text)
+        assert receive(reading, len(text)) == text
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(PATIENCE) == 0
+    os.close(reading)
 
 
 # How it ends

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from typing import Any, Literal, TypeVar
 
 import click
@@ -31,8 +32,9 @@ def run() -> int:
         The exit status, as `streamcite.cli.main` says.
     """
     try:
-        # Without click's own way of ending, which prints several lines for an error.
-        streamcite.main(prog_name="streamcite", standalone_mode=False)
+        # What click prints goes the way of all output. Its own way of ending prints several lines for an error.
+        with redirect_stdout(Output()):
+            streamcite.main(prog_name="streamcite", standalone_mode=False)
     except click.UsageError as error:
         see = f" (see '{error.ctx.command_path} --help')" if error.ctx else ""
         report(error.format_message().rstrip(".") + see)

@@ -2,58 +2,94 @@
 
 from __future__ import annotations
 
+import io
+import select
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from streamcite.surrogates import replace_surrogates
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 class OutputClosed(Exception):
     """Raised when whoever read the output has closed it: there is nothing left to do, and nothing to report."""
 
 
-class Output:
+class Output(io.TextIOBase):
     """Write text to standard output, each piece at once: UTF-8 whatever the locale, newlines untouched.
 
-    UTF-8 has no surrogates. A high and a low one in a row are written as the character they mean, also when they come
-    in two pieces, as some servers cut them; any other as U+FFFD.
+    It is a text file, to stand in for ``sys.stdout`` where a library prints. UTF-8 has no surrogates: a high and a low
+    one in a row are written as the character they mean, also when they come in two pieces, as some servers cut them;
+    any other as U+FFFD.
 
     Attributes:
-        replaced: how many were written as U+FFFD so far.
+        buffer: the same for bytes.
+        replaced: how many surrogates were written as U+FFFD so far.
 
     Raises:
-        click.ClickException: there is no standard output; from `write` and `finish`, it cannot be written to.
+        click.ClickException: standard output is closed, or from `write` and `finish`, it cannot be written.
         OutputClosed: from `write` and `finish`, the reader has closed it.
     """
+
+    encoding = "utf-8"
+    errors = "strict"
 
     def __init__(self) -> None:
         if sys.stdout is None:
             raise click.ClickException("standard output is closed")
-        # Without a buffer: what could not be written must not be tried again when Python shuts down.
-        self._raw = open(sys.stdout.fileno(), "wb", buffering=0, closefd=False)  # noqa: SIM115  # stays open
-        self._high = ""  # a high surrogate at the end of what was written, which the next piece may complete
+        self.buffer = _Bytes(sys.stdout.fileno())
         self.replaced: int = 0
+        self._high = ""  # a high surrogate at the end of what was written, which the next piece may complete
 
-    def write(self, text: str) -> None:
-        """Write text."""
-        text = self._high + text
-        self._high = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
-        self._write(text[: -1 if self._high else None])
+    def write(self, text: str, /) -> int:
+        """Write text, and return its length in code points."""
+        joined = self._high + text
+        self._high = joined[-1:] if "\ud800" <= joined[-1:] <= "\udbff" else ""
+        self._write(joined[: -1 if self._high else None])
+        return len(text)
 
     def finish(self) -> None:
         """Write what could have been the first half of a character, had more text come."""
         text, self._high = self._high, ""
         self._write(text)
 
+    def fileno(self) -> int:
+        """Give the number of the open file, as any file does."""
+        return self.buffer.fileno()
+
+    def isatty(self) -> bool:
+        """Tell whether it is a terminal."""
+        return self.buffer.isatty()
+
     def _write(self, text: str) -> None:
         clean, replaced = replace_surrogates(text)
         self.replaced += replaced
-        data = memoryview(clean.encode())
+        self.buffer.write(clean.encode())
+
+
+class _Bytes(io.FileIO):
+    """Standard output itself: without a buffer, for Python would try again, when it ends, what could not be written."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number, "w", closefd=False)
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """Write all of it."""
+        rest = memoryview(data)
         try:
-            while data:
-                data = data[self._raw.write(data) or 0 :]
+            while rest:
+                written = super().write(rest)
+                if written is None:
+                    # Another program has made the file non-blocking, and its reader idles.
+                    select.select([], [self], [])
+                else:
+                    rest = rest[written:]
         except BrokenPipeError:
             raise OutputClosed from None
         except OSError as error:
             raise click.ClickException(f"standard output: {error.strerror}") from None
+        return len(memoryview(data))
