@@ -17,6 +17,7 @@ def main() -> int:
     arguments = parser.parse_args()
     size = {"deltas": 10_000, "passes": 3} if arguments.quick else {}
     print(machine())
+    print("Each figure is a ratio within this run (or a number of bytes), beside the most that it may be.\n")
     over = 0
     for figure in core.figures(**size):
         print(figure, flush=True)

@@ -123,7 +123,10 @@ class Malformed(_Marker):
     """Report markup that could not be read.
 
     Attributes:
-        reason: what is wrong with it; the words are those of semantics, section 3.
+        reason: what is wrong with it. A lone ``stray_delimiter`` or ``stray_stop``; a start behind which no marker
+            begins (``bad_family``, ``no_delimiter``); a marker that names nothing (``empty``, ``no_source``,
+            ``bad_source_id``); or one that does not end (``unclosed``, ``too_long``, ``truncated`` by the end of the
+            input). Semantics, section 3, says which is when.
         raw: the markup as the model wrote it.
         text: empty, or ``raw`` under the policy ``malformed="keep"``.
         start: offset of ``raw`` in the input, in code points; ``end`` is the offset behind it.

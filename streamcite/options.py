@@ -57,6 +57,8 @@ class Options:
             raise TypeError(f"format: must be a CitationFormat, not {type(fmt).__name__}")
         if not isinstance(malformed, str) or malformed not in ("drop", "keep"):
             raise ValueError(f"malformed: must be 'drop' or 'keep', not {malformed!r}")
+        if not isinstance(repair, bool):
+            raise ValueError(f"repair: must be True or False, not {repair!r}")
         if not isinstance(max_marker, int) or max_marker < 8:
             raise ValueError(f"max_marker: must be a number of at least 8 code points, not {max_marker!r}")
         if max_payload is None:

@@ -107,20 +107,25 @@ class CitationParser:
             ParserClosed: `close` was called before.
             TypeError: the delta is no ``str``.
         """
-        if self._idle:
-            if _isascii(delta) or _isprintable(delta):
-                self._end += len(delta)
-                return [delta] if delta else []
-        elif self._room:
-            if self._quiet(delta):
-                tail = self._tail + delta
-                if len(tail) <= self._room:
-                    self._tail = tail
-                    return []
-            return self._feed_marker(delta)
-        if self._closed:
-            raise ParserClosed("feed() after close(): make a new parser for a new answer")
-        text = self._undecided + delta
+        try:
+            if self._idle:
+                if _isascii(delta) or _isprintable(delta):
+                    self._end += len(delta)
+                    return [delta] if delta else []
+            elif self._room:
+                if self._quiet(delta):
+                    tail = self._tail + delta
+                    if len(tail) <= self._room:
+                        self._tail = tail
+                        return []
+                return self._feed_marker(delta)
+            elif self._closed:
+                raise ParserClosed("feed() after close(): make a new parser for a new answer")
+            text = self._undecided + delta
+        except TypeError:
+            if isinstance(delta, str):
+                raise
+            raise TypeError(f"delta: must be a str, not {type(delta).__name__}") from None
         self._end += len(delta)
         # What opens a marker is looked up: what is held whole tells the state.
         opening = self._options.openings.get(text) if self._body is None else None

@@ -145,7 +145,12 @@ def iter_events(
     """
     _check(text, complete)
     parser = CitationParser(**options)
-    iterator = iter(chunks)
+    try:
+        iterator = iter(chunks)
+    except TypeError:
+        raise TypeError(
+            f"chunks: must be an iterable, not {type(chunks).__name__}; for an asynchronous one there is aiter_events"
+        ) from None
     deltas = iterator if text is None else (text(chunk) or "" for chunk in iterator)
     given = _Given(deltas, iterator, chunks)
     return EventStream(parser, _drive(parser, given, complete), given)
@@ -190,7 +195,12 @@ def aiter_events(
     """
     _check(text, complete)
     parser = CitationParser(**options)
-    iterator = aiter(chunks)
+    try:
+        iterator = aiter(chunks)
+    except TypeError:
+        raise TypeError(
+            f"chunks: must be an asynchronous iterable, not {type(chunks).__name__}; for others there is iter_events"
+        ) from None
     given = _Given(iterator if text is None else _picked(iterator, text), iterator, chunks)
     return AsyncEventStream(parser, _adrive(parser, given, complete), given)
 
@@ -267,7 +277,7 @@ async def _picked(chunks: AsyncIterator[Any], text: _Text) -> AsyncGenerator[str
 
 
 def _drive(parser: CitationParser, given: _Given, complete: _Complete) -> Generator[Event, None, None]:
-    idle, passed = parser._idle, 0
+    idle, passed, delta = parser._idle, 0, ""
     try:
         for delta in given.deltas:
             if idle and (_isascii(delta) or _isprintable(delta)) and delta:
@@ -279,12 +289,16 @@ def _drive(parser: CitationParser, given: _Given, complete: _Complete) -> Genera
                 idle, passed = parser._idle, 0
         for event in given.hand_out(_close(parser, passed, complete)):
             yield event
+    except TypeError:
+        if isinstance(delta, str):
+            raise
+        raise TypeError(_not_a_delta(delta)) from None
     finally:
         given.close()
 
 
 async def _adrive(parser: CitationParser, given: _Given, complete: _Complete) -> AsyncGenerator[Event, None]:
-    idle, passed = parser._idle, 0
+    idle, passed, delta = parser._idle, 0, ""
     try:
         async for delta in given.deltas:
             if idle and (_isascii(delta) or _isprintable(delta)) and delta:
@@ -296,8 +310,16 @@ async def _adrive(parser: CitationParser, given: _Given, complete: _Complete) ->
                 idle, passed = parser._idle, 0
         for event in given.hand_out(_close(parser, passed, complete)):
             yield event
+    except TypeError:
+        if isinstance(delta, str):
+            raise
+        raise TypeError(_not_a_delta(delta)) from None
     finally:
         await given.aclose()
+
+
+def _not_a_delta(chunk: object) -> str:
+    return f"delta: must be a str, not {type(chunk).__name__}; for such chunks give text=, a function that picks it out"
 
 
 def _feed(parser: CitationParser, passed: int, delta: str) -> list[Event]:

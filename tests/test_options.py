@@ -38,6 +38,7 @@ def fresh() -> Iterator[None]:
 
 BAD: dict[str, list[Any]] = {
     "malformed": ["hide", "", None, True, ["drop"]],
+    "repair": ["x", None, 1, 0, []],
     "max_marker": [7, 0, -1, "9", None, 9.5, 4096.0, float("nan"), [9]],
     "max_payload": [4095, 0, "9", 5000.5, []],
 }

@@ -555,3 +555,15 @@ def test_a_snapshot_keeps_two_surrogates_apart_in_json() -> None:
     assert restored.held == parser.held
     assert restored.feed('"]\ue201 b') == parser.feed('"]\ue201 b')
     assert restored.snapshot() == parser.snapshot()
+
+
+@pytest.mark.parametrize("fed", [[], ["\ue200ci"], [OPEN], [OPEN + " "], ["\ue200g\ue202{"]], ids=repr)
+@pytest.mark.parametrize("delta", [None, 5, b"a", b" ", [], ["a"], [" "], ("a",)], ids=repr)
+def test_what_is_no_delta_is_refused_by_name_and_changes_nothing(fed: list[str], delta: Any) -> None:
+    parser = CitationParser()
+    for before in fed:
+        parser.feed(before)
+    snapshot = parser.snapshot()
+    with pytest.raises(TypeError, match=f"^delta: must be a str, not {type(delta).__name__}$"):
+        parser.feed(delta)
+    assert parser.snapshot() == snapshot

@@ -30,7 +30,7 @@ def run(code: str, **environment: str) -> str:
 def test_the_ten_lines() -> None:
     with serve([RecordedAnswer(id="gpt-5", text=ANSWER)]) as server:
         shown = run(CHAT, OPENAI_BASE_URL=server.base_url, OPENAI_API_KEY="any")
-    assert shown == "Three days a week. [turn0file1 L8-L13] Ask first."
+    assert shown == "Three days a week. ['turn0file1'] Ask first."
 
 
 def test_the_ten_lines_are_few() -> None:

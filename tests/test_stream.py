@@ -281,7 +281,7 @@ def test_without_something_to_close_no_anyio_is_needed(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("given", [None, 1, object(), AsyncChunks()])
 def test_what_is_no_iterable_is_refused_at_once(given: Any) -> None:
-    with pytest.raises(TypeError, match="not iterable"):
+    with pytest.raises(TypeError, match=r"^chunks: must be an iterable, not .*aiter_events"):
         iter_events(given)
 
 
@@ -1017,3 +1017,21 @@ async def test_an_error_in_async_closing_does_not_hide_the_one_before() -> None:
         async for _ in aiter_events(Broken(DELTAS[:2], LostError("lost"))):
             pass
     assert isinstance(caught.value.__context__, LostError)
+
+
+@pytest.mark.parametrize("before", [[], ["\ue200ci"]])
+@pytest.mark.parametrize("chunk", [None, 5, b"a", ["a"]], ids=repr)
+def test_a_chunk_that_is_no_delta_is_refused_with_advice(before: list[str], chunk: Any) -> None:
+    with pytest.raises(TypeError, match=f"^delta: must be a str, not {type(chunk).__name__}; .*text="):
+        list(iter_events([*before, chunk]))
+    with pytest.raises(TypeError, match=f"^delta: must be a str, not {type(chunk or 1).__name__}; .*text="):
+        list(iter_events([*before, 1], text=cast("Any", lambda _: chunk or 1)))
+
+
+@on_both_backends
+async def test_an_async_chunk_that_is_no_delta_is_refused_with_advice() -> None:
+    with pytest.raises(TypeError, match=r"^chunks: must be an asynchronous iterable, not list; .*iter_events"):
+        aiter_events(cast("Any", []))
+    with pytest.raises(TypeError, match=r"^delta: must be a str, not bytes; .*text="):
+        async for _ in aiter_events(AsyncChunks([b"a"])):
+            pass
