@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import logging
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -190,6 +192,22 @@ def test_recorded_answers_are_read_only_and_values() -> None:
         recorded_answers()["english"] = answer  # type: ignore[index]
 
 
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"id": 5}, "id: must be a str, not 5"),
+        ({"id": None}, "id: must be a str, not None"),
+        ({"text": b"x"}, "text: must be a str, not b'x'"),
+        ({"deltas": 5}, "deltas: must be strings, not 5"),
+        ({"deltas": ("x", 5)}, "deltas: must be strings, not 5"),
+    ],
+    ids=str,
+)
+def test_a_recorded_answer_of_a_wrong_type_is_misuse(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+        RecordedAnswer(**{"id": "x", "text": "x", **fields})
+
+
 def test_a_wrong_recorded_answer_is_misuse() -> None:
     with pytest.raises(ValueError, match=r"^id: must be a non-empty string, not ''$"):
         RecordedAnswer(id="", text="x")
@@ -275,6 +293,21 @@ def test_an_unknown_model(client: OpenAI, stream: bool) -> None:
         client.models.retrieve("org/gpt-0")
 
 
+CONTENT = "messages[0].content"
+
+
+def with_parts(*parts: object) -> dict[str, Any]:
+    return {"model": "english", "messages": [{"role": "user", "content": parts}]}
+
+
+def nested(levels: int) -> object:
+    """Parts in parts, which no interface knows."""
+    value: object = "Hello"
+    for _ in range(levels):
+        value = [{"text": value}]
+    return value
+
+
 BAD: dict[str, tuple[bytes | dict[str, Any], str | None, str | None]] = {
     "no JSON": (b'{"model": ', None, None),
     "no UTF-8": (b"\xff\xfe\xfd", None, None),
@@ -286,6 +319,12 @@ BAD: dict[str, tuple[bytes | dict[str, Any], str | None, str | None]] = {
     "messages": ({"model": "english", "messages": "Hi"}, "invalid_type", "messages"),
     "no message": ({"model": "english", "messages": []}, "empty_array", "messages"),
     "message": ({"model": "english", "messages": ["Hi"]}, "invalid_type", "messages[0]"),
+    "content": ({"model": "english", "messages": [{"role": "user", "content": 1}]}, "invalid_type", CONTENT),
+    "part": (with_parts("Hello"), "invalid_type", f"{CONTENT}[0]"),
+    "list as part": (with_parts({"text": "Hello"}, [{"text": "Hello"}]), "invalid_type", f"{CONTENT}[1]"),
+    "text of a part": (with_parts({"text": {"value": "Hello"}}), "invalid_type", f"{CONTENT}[0].text"),
+    "parts in a part": (with_parts({"text": [{"text": "Hello"}]}), "invalid_type", f"{CONTENT}[0].text"),
+    "parts in parts": (with_parts({"text": nested(400)}), "invalid_type", f"{CONTENT}[0].text"),
     "no role": ({"model": "english", "messages": [{}]}, "missing_required_parameter", "messages[0].role"),
     "stream": ({"model": "english", "messages": ASK, "stream": "yes"}, "invalid_type", "stream"),
     "n": ({"model": "english", "messages": ASK, "n": True}, "invalid_type", "n"),
@@ -382,6 +421,20 @@ def test_a_stream_that_is_open_at_the_end_is_cut() -> None:
         response.read()
 
 
+@pytest.mark.parametrize("end", ["the client leaves", "the server stops"])
+def test_half_a_request_is_no_error_of_the_server(caplog: pytest.LogCaptureFixture, end: str) -> None:
+    request = b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 99\r\nexpect: 100-continue\r\n\r\n"
+    with serve("Never said.") as running:
+        client = socket.create_connection((urlsplit(running.base_url).hostname, urlsplit(running.base_url).port), 10)
+        client.sendall(request)
+        assert client.recv(100).startswith(b"HTTP/1.1 100 ")  # the server reads the body
+        client.sendall(b'{"model": ')
+        if end == "the client leaves":
+            client.close()
+    client.close()
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
 def test_a_block_that_raises_stops_the_server() -> None:
     running_before = threads()
     with pytest.raises(KeyError, match="mine"), serve():
@@ -407,6 +460,24 @@ async def test_streams_at_once(anyio_backend: str) -> None:
 @pytest.mark.parametrize("pace", [-0.1, float("nan"), float("inf")])
 def test_a_wrong_pace_is_misuse(pace: float) -> None:
     with pytest.raises(ValueError, match=r"^pace: must be a finite number of seconds from 0, not "), serve(pace=pace):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"answers": 5}, "answers: must be a text or an iterable of RecordedAnswer, not 5"),
+        ({"answers": ["x"]}, "answers: must be a text or an iterable of RecordedAnswer, not of 'x'"),
+        ({"answers": {"x": "y"}}, "answers: must be a text or an iterable of RecordedAnswer, not of 'x'"),
+        ({"answers": b"x"}, "answers: must be a text or an iterable of RecordedAnswer, not of 120"),
+        ({"answers": ANSWERS["english"]}, "answers: must be a text or an iterable of RecordedAnswer, not Recorded"),
+        ({"pace": "1"}, "pace: must be a number of seconds, not '1'"),
+        ({"pace": None}, "pace: must be a number of seconds, not None"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_arguments_of_a_wrong_type_are_misuse(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}"), serve(**arguments):
         pass
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
@@ -56,7 +56,7 @@ def build_app(answers: Mapping[str, RecordedAnswer], pace: float) -> Starlette:
         return _json(_lookup(models, request.path_params["model"]))
 
     # Starlette's type for a handler takes every Exception; it calls each with its own.
-    handlers: dict[Any, Any] = {Refusal: _refuse, HTTPException: _refuse_route}
+    handlers: dict[Any, Any] = {Refusal: _refuse, HTTPException: _refuse_route, ClientDisconnect: _drop}
     return Starlette(
         routes=[
             Route("/v1/chat/completions", chat_completions, methods=["POST"]),
@@ -102,6 +102,11 @@ async def _refuse_route(request: Request, error: HTTPException) -> Response:
     """Shape what the router refuses: a path or a method that is not served."""
     message = f"Invalid URL or method ({request.method} {request.url.path})."
     return _json(Refusal(error.status_code, message).body, status=error.status_code, headers=error.headers)
+
+
+async def _drop(_: Request, __: ClientDisconnect) -> Response:
+    """Answer nobody: the client left before it had sent all, which is its right and no error of the server."""
+    return Response(status_code=400)
 
 
 def _json(value: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

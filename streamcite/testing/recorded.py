@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -27,6 +27,7 @@ class RecordedAnswer:
         sources: what the answer cites, by source id.
 
     Raises:
+        TypeError: the id, the text or a delta is no string.
         ValueError: the id is empty, or the joined deltas are not the text.
     """
 
@@ -37,9 +38,16 @@ class RecordedAnswer:
     sources: Mapping[str, Source] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
+        for name in ("id", "text"):
+            if not isinstance(value := getattr(self, name), str):
+                raise TypeError(f"{name}: must be a str, not {value!r}")
         if not self.id:
             raise ValueError(f"id: must be a non-empty string, not {self.id!r}")
-        deltas = tuple(self.deltas) or tuple(token_deltas(self.text))
+        deltas = tuple(self.deltas) if isinstance(self.deltas, Iterable) else (self.deltas,)
+        for delta in deltas:
+            if not isinstance(delta, str):
+                raise TypeError(f"deltas: must be strings, not {delta!r}")
+        deltas = deltas or tuple(token_deltas(self.text))
         if "".join(deltas) != self.text:
             raise ValueError("deltas: must be the text when they are joined")
         object.__setattr__(self, "deltas", deltas)

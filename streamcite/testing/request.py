@@ -105,16 +105,27 @@ def _prompt(messages: list[Any]) -> str:
     if not messages:
         message = "Invalid 'messages': empty array. Expected an array with minimum length 1."
         raise Refusal(400, message, code="empty_array", param="messages")
-    for index, message in enumerate(messages):
-        name = f"messages[{index}]"
-        if not isinstance(message, dict):
-            raise Refusal(400, f"Invalid type for '{name}': expected an object.", code="invalid_type", param=name)
-        _required({f"{name}.role": message.get("role")}, f"{name}.role", str)
-    return "\n".join(_content(message.get("content")) for message in messages)
+    return "\n".join(_message(message, f"messages[{index}]") for index, message in enumerate(messages))
 
 
-def _content(content: object) -> str:
-    """Give the text of a message, which may stand in parts."""
+def _message(message: object, name: str) -> str:
+    """Give the text of a message, which is one string or stands in parts, as an array of objects."""
+    fields = _object(message, name)
+    _required({f"{name}.role": fields.get("role")}, f"{name}.role", str)
+    content = fields.get("content")
+    name = f"{name}.content"
     if isinstance(content, list):
-        return "".join(_content(part.get("text")) for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else ""
+        return "".join(_part(part, f"{name}[{index}]") for index, part in enumerate(content))
+    return _optional({name: content}, name, str) or ""
+
+
+def _part(part: object, name: str) -> str:
+    """Give the text of a part; one that is an image or a sound has none."""
+    text = _object(part, name).get("text")
+    return _optional({f"{name}.text": text}, f"{name}.text", str) or ""
+
+
+def _object(value: object, name: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise Refusal(400, f"Invalid type for '{name}': expected an object.", code="invalid_type", param=name)
+    return value

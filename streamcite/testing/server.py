@@ -56,9 +56,12 @@ def serve(answers: str | Iterable[RecordedAnswer] | None = None, *, pace: float 
         The running server.
 
     Raises:
+        TypeError: ``answers`` are neither a text nor `RecordedAnswer`s, or ``pace`` is no number.
         ValueError: ``pace`` is negative or not finite; there are no answers, or two have the same id.
         RuntimeError: the server did not start or stop in time, or failed; the cause says how.
     """
+    if not isinstance(pace, int | float):
+        raise TypeError(f"pace: must be a number of seconds, not {pace!r}")
     if not (math.isfinite(pace) and pace >= 0):
         raise ValueError(f"pace: must be a finite number of seconds from 0, not {pace!r}")
     catalogue = _catalogue(answers)
@@ -73,8 +76,12 @@ def _catalogue(answers: str | Iterable[RecordedAnswer] | None) -> Mapping[str, R
         return recorded_answers()
     if isinstance(answers, str):
         answers = [RecordedAnswer(id="answer", text=answers)]
+    if not isinstance(answers, Iterable):
+        raise TypeError(f"answers: must be a text or an iterable of RecordedAnswer, not {answers!r}")
     catalogue: dict[str, RecordedAnswer] = {}
     for answer in answers:
+        if not isinstance(answer, RecordedAnswer):
+            raise TypeError(f"answers: must be a text or an iterable of RecordedAnswer, not of {answer!r}")
         if catalogue.setdefault(answer.id, answer) is not answer:
             raise ValueError(f"answers: must have different ids, not two times {answer.id!r}")
     if not catalogue:
