@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Literal, TypeAlias, TypedDict
 
 from .body import Body, QuietTest
-from .events import Reference
+from .events import Reason, Reference
+from .fields import References
 from .format import DEFAULT_MAX_PAYLOAD, CitationFormat
 from .grammar import Grammar, Scanner, grammar_for
 
@@ -46,8 +48,8 @@ class Options:
     """
 
     __slots__ = (
-        "closed_scanner", "delimiter", "grammar", "in_plain", "keep", "limits", "markers", "open_scanner", "openings",
-        "repair", "start", "stop", "stop_is_sure",
+        "closed_scanner", "delimiter", "grammar", "in_plain", "inside", "keep", "limits", "markers", "open_scanner",
+        "openings", "read_fields", "repair", "start", "stop", "stop_is_sure",
     )  # fmt: skip
 
     def __init__(
@@ -68,11 +70,15 @@ class Options:
         self.start: str = fmt.start
         self.delimiter: str = fmt.delimiter
         self.stop: str = fmt.stop
+        self.inside: slice = slice(
+            len(fmt.start), -len(fmt.stop)
+        )  # of a whole marker: what its start and its stop enclose
         # Where another token holds the stop, as "<<|x" holds "<|", only what follows tells whether a marker has ended.
         self.stop_is_sure: bool = not any(fmt.stop in token[1:-1] for token in fmt.tokens)
         self.grammar: Grammar = grammar_for(fmt)
         self.open_scanner: Scanner = self.grammar.open_scanner
         self.closed_scanner: Scanner = self.grammar.closed_scanner
+        self.read_fields: Callable[[Iterable[str]], tuple[References, Reason | None]] = self.grammar.fields.read
         self.in_plain: bool = self.grammar.in_plain
         self.keep: bool = malformed == "keep"
         self.repair: bool = repair

@@ -112,10 +112,10 @@ class CitationParser:
                 if _isascii(delta) or _isprintable(delta):
                     self._end += len(delta)
                     return [delta] if delta else []
-            elif self._room:
+            elif room := self._room:
                 if self._quiet(delta):
                     tail = self._tail + delta
-                    if len(tail) <= self._room:
+                    if len(tail) <= room:
                         self._tail = tail
                         return []
                 return self._feed_marker(delta)
@@ -222,6 +222,7 @@ class CitationParser:
                 return self.feed(delta)
             if behind or self._pieces:
                 raw = self._read_part() + inside + stop
+                cited = options.markers.get(raw)
         event = self._finish(raw, cited)
         self._end = self._start + len(raw)
         self._pieces, self._tail, self._room, self._idle = None, "", 0, options.in_plain
@@ -337,7 +338,8 @@ class CitationParser:
             if i > bound:
                 return self._violate(body, text, j, events, "too_long", finished=False)
             if token == options.stop:
-                events.append(self._finish(self._take_read_part() + text[mark:i]))
+                raw = self._take_read_part() + text[mark:i]
+                events.append(self._finish(raw, options.markers.get(raw)))
                 return text, i
             self._field = body.divide(self._field)
         self._hold(text[mark:])
@@ -359,24 +361,26 @@ class CitationParser:
         part, self._pieces, self._tail = self._read_part(), None, ""
         return part
 
-    def _finish(self, raw: str, cited: Cited | None = None) -> Event:
+    def _finish(self, raw: str, cited: Cited | None) -> Event:
         """Give the event of the marker that its stop has closed; ``cited`` is what is remembered of it."""
-        options, body = self._options, self._body
+        options, body, start = self._options, self._body, self._start
         self._body = None
         if cited is None:
-            cited = options.markers.get(raw)
-        if cited is None:
-            family, *fields = raw[len(options.start) : -len(options.stop)].split(options.delimiter)
+            family, *fields = raw[options.inside].split(options.delimiter)
             if body is not None and body.is_payload:
                 return self._show(family, tuple(fields), raw)
-            references, reason = options.grammar.fields.read(fields)
+            references, reason = options.read_fields(fields)
             if not family:
-                return self._report("bad_family", raw, self._start)
+                return self._report("bad_family", raw, start)
             if reason is not None and not (references and options.repair):
-                return self._report(reason, raw, self._start)
-            cited = family, references, reason is not None
-            options.remember_marker(raw, cited)
-        return self._cite(cited, raw)
+                return self._report(reason, raw, start)
+            repaired = reason is not None
+            options.remember_marker(raw, (family, references, repaired))
+        else:
+            family, references, repaired = cited
+        event = new_citation(family, references, repaired, raw, start, start - self._removed)
+        self._removed += len(raw)
+        return event
 
     def _violate(
         self, body: Body, text: str, k: int, events: list[Event], reason: Reason, *, finished: bool
@@ -409,19 +413,13 @@ class CitationParser:
         raw = read[: self._head + length]
         family = self._family(raw)
         if references and family and self._options.repair and reason != "truncated":
-            return self._cite((family, references, True), raw)
+            event = new_citation(family, references, True, raw, self._start, self._start - self._removed)
+            self._removed += len(raw)
+            return event
         return self._report(reason, raw, self._start)
 
     def _family(self, raw: str) -> str:
         return raw[len(self._options.start) : self._head - len(self._options.delimiter)]
-
-    # What makes an event of markup, and counts what it takes out of the clean text.
-
-    def _cite(self, cited: Cited, raw: str) -> Citation:
-        family, references, repaired = cited
-        event = new_citation(family, references, repaired, raw, self._start, self._start - self._removed)
-        self._removed += len(raw)
-        return event
 
     def _show(self, family: str, fields: tuple[str, ...], raw: str) -> OtherMarker:
         text = self._options.grammar.show(family, fields)

@@ -340,12 +340,15 @@ def test_a_delta_without_markup_comes_back_as_the_same_object(format: CitationFo
 def test_only_markers_and_what_may_hold_one_are_looked_at(slow: list[str]) -> None:
     pieces = ["\ue200", "cite", "\ue202", "turn", "0", "file", "1", "\ue202", "L", "8", "-L", "13", "\ue201"]
     text = ["It ", "lasts", ". ", *pieces, " And ", "so", " on", "."] * 100
-    parser = CitationParser()
+    first, parser = CitationParser(), CitationParser()
+    for delta in text[: 3 + len(pieces)]:
+        first.feed(delta)
+    # What opens and ends a marker has to be read once, whatever parser comes upon it.
+    assert len(slow) <= len(pieces)
+    slow.clear()
     events = joined(itertools.chain.from_iterable(map(parser.feed, text)))
     assert sum(isinstance(event, Citation) for event in events) == 100
-    assert set(slow) <= set(pieces)
-    assert len(slow) <= 100 * len(pieces)
-    slow.clear()
+    assert slow == []
     for delta in UNUSUAL:
         parser.feed(delta)
     assert slow == UNUSUAL
