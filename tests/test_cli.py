@@ -258,6 +258,8 @@ def test_json_lines_in_any_pieces(deltas: list[str], size: int) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
+        ([""], "'': No such file or directory"),
+        (["--format", ""], "Invalid value for '--format': '' is neither openai nor chatgpt nor a file (see "),
         (["missing.txt"], "missing.txt: No such file or directory"),
         (["."], ".: Is a directory"),
         (["/proc/self/mem"], "/proc/self/mem: Input/output error"),

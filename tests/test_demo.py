@@ -1,17 +1,27 @@
 """``streamcite demo``: a recorded answer, or a real server's, in a pipe and in a terminal."""
 
+import asyncio
 import re
 import signal
 import socket
+import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from types import SimpleNamespace
+from typing import Any
 
 import click
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openai import AsyncOpenAI
+from rich.text import Text
 
 from streamcite import Citation, clean, parse
 from streamcite.cli import demo
+from streamcite.cli import terminal as terminal_view
+from streamcite.cli.plain import Plain
 from streamcite.sse import encode
 from streamcite.testing import RecordedAnswer, recorded_answers, serve
 from tests.processes import PATIENCE, Terminal, finish, receive, run, running, terminal
@@ -300,12 +310,95 @@ def test_no_color() -> None:
     assert not shown(text, env={"NO_COLOR": "1"}).colours
 
 
-def test_a_terminal_that_can_do_nothing_gets_plain_text() -> None:
-    with terminal("demo", "--pace", "0", env={"TERM": "dumb"}) as opened:
+@pytest.mark.parametrize("name", ["dumb", "unknown", ""])
+def test_a_terminal_that_can_do_nothing_gets_plain_text(name: str) -> None:
+    with terminal("demo", "--pace", "0", env={"TERM": name}) as opened:
         assert opened.end() == 0
     text = numbered(ANSWERS["english"])[0] + "\n\nSources\n"
     assert opened.output.decode().startswith(text.replace("\n", "\r\n"))
     assert b"\x1b" not in opened.output
+
+
+@pytest.mark.parametrize("size", ["0", "00", "-1", "", "x", "²", "9" * 20])
+def test_a_size_in_the_environment_that_is_none_changes_nothing(size: str) -> None:
+    screen = shown("Some words.", columns=40, env={"COLUMNS": size, "LINES": size})
+    assert answer_lines(screen) == ["Some words."]
+
+
+def test_a_size_in_the_environment_is_heeded() -> None:
+    assert answer_lines(shown("Some words.", columns=40, env={"COLUMNS": "10"})) == ["Some", "words."]
+
+
+CODE = "```\n" + "x = 1\n\n" * 1000
+
+
+@given(st.lists(st.sampled_from(["a", "\n", " ", "\n\n", "```\n", "~~~\n"])))
+def test_blocks_are_the_same_however_they_come(pieces: list[str]) -> None:
+    ended: list[str] = []
+    last = ""
+    for piece in pieces:
+        *more, last = terminal_view._blocks(last + piece)
+        ended += more
+    assert [*ended, last] == terminal_view._blocks("".join(pieces))
+    assert "".join([*ended, last]) == "".join(pieces)
+
+
+def test_a_block_is_scanned_once_whatever_is_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[str] = []
+    pattern = terminal_view._BLANK_LINE_OR_FENCE
+
+    class Counting:
+        def finditer(self, text: str) -> Iterator[re.Match[str]]:
+            found.append("scan")
+            for match in pattern.finditer(text):
+                found.append(match[0])
+                yield match
+
+    monkeypatch.setattr(terminal_view, "_BLANK_LINE_OR_FENCE", Counting())
+    assert terminal_view._blocks(CODE) == [CODE]
+    assert found == ["scan", "```", *["\n\n"] * 1000]
+
+
+def test_pieces_that_have_come_are_drawn_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[str] = []
+
+    def markdown(text: str) -> Text:
+        drawn.append(text)
+        return Text(text)
+
+    monkeypatch.setattr(terminal_view, "markdown", markdown)
+    with tempfile.TemporaryFile("w") as file, redirect_stdout(file), terminal_view.Terminal() as view:
+        for _ in range(3):
+            view.draw()
+        for piece in re.split("(?<=\n)", CODE):
+            view.write(piece)
+        assert drawn == []
+        for _ in range(3):
+            view.draw()
+        assert drawn == [CODE]
+
+
+def test_an_answer_that_is_there_is_drawn_once() -> None:
+    shown: list[str] = []
+
+    class Recorder(Plain):
+        def write(self, text: str) -> None:
+            shown.append(text)
+
+        def draw(self) -> None:
+            shown.append("drawn")
+
+    class Ask(demo._Ask):
+        async def chunks(self) -> AsyncIterator[Any]:
+            for _ in range(1000):
+                yield SimpleNamespace(
+                    choices=[SimpleNamespace(index=0, delta=SimpleNamespace(content="x"), finish_reason=None)]
+                )
+
+    with tempfile.TemporaryFile("w") as file, redirect_stdout(file):
+        asyncio.run(demo._answer(Ask(AsyncOpenAI, "", "", ""), {}, Recorder()))
+    assert shown[:1000] == ["x"] * 1000
+    assert set(shown[1000:]) == {"drawn"}
 
 
 def test_a_terminal_of_another_locale() -> None:
@@ -428,13 +521,24 @@ def test_a_server_that_fails_leaves_what_a_terminal_showed() -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["http://127.0.0.1:9/v1", "foo", "http://[::1", "http://x:99999", "http://x:y", "ftp://x", "http://\n", "http://"],
+    [
+        "http://127.0.0.1:9/v1",
+        "http://127.0.0.1:99999/v1",
+        "foo",
+        "http://[::1",
+        "http://x:99999",
+        "http://x:y",
+        "ftp://x",
+        "http://\n",
+        "http://",
+    ],
 )
 def test_a_server_that_is_not_there(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "any")
     with pytest.raises(click.ClickException) as caught:
         demo.show_real(url, "m", "Why?")
     assert caught.value.message.startswith(f"{url}: ")
+    assert "sub-exception" not in caught.value.message
 
 
 @pytest.mark.parametrize(
@@ -442,6 +546,7 @@ def test_a_server_that_is_not_there(url: str, monkeypatch: pytest.MonkeyPatch) -
     [
         (["--model", "m"], "set OPENAI_API_KEY to the server's key; any will do where it wants none"),
         (["--base-url", "http://127.0.0.1:9/v1"], "--base-url and --question need --model"),
+        (["--base-url", "", "--model", "m"], "Invalid value for '--base-url': must be a URL, not ''"),
         (["--question", "Why?"], "--base-url and --question need --model"),
         (["--model", "m", "--pace", "1"], "--pace is for recorded answers, not for --model"),
         (["--answer", "german"], "no answer 'german': there are english, japanese, technical"),

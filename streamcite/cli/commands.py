@@ -153,6 +153,8 @@ def demo(
         raise click.UsageError("--pace is for recorded answers, not for --model", click.get_current_context())
     if pace is not None and not 0 <= pace < math.inf:
         raise _bad_value("--pace", f"{pace:g} is no number of seconds from 0")
+    if base_url == "":
+        raise _bad_value("--base-url", "must be a URL, not ''")
     # The clients and servers that this loads are no other command's.
     from .demo import print_answers, recorded, show_real, show_recorded
 

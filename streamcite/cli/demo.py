@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 
@@ -21,6 +20,12 @@ from .output import Output
 from .plain import Plain
 from .terminal import Terminal
 from .view import View
+
+# Names of terminals of which nothing is known.
+_INCAPABLE = {"", "dumb", "unknown"}
+
+# Seconds between two drawings, at least: as often as makes it look smooth.
+_PAUSE = 0.04
 
 
 def print_answers() -> None:
@@ -103,35 +108,51 @@ def _reason(error: Exception) -> str:
     """Give what the server said, if it said it as OpenAI does, else what went wrong."""
     if isinstance(error, APIError) and isinstance(error.body, dict) and "message" in error.body:
         return str(error.body["message"])
-    error = error.__cause__ if isinstance(error.__cause__, Exception) else error
-    return str(error) or type(error).__name__
+    reason: BaseException = error
+    while cause := reason.exceptions[0] if isinstance(reason, BaseExceptionGroup) else reason.__cause__:
+        reason = cause
+    return str(reason) or type(reason).__name__
 
 
 def _show(ask: _Ask, sources: Mapping[str, Source]) -> None:
-    in_terminal = sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-    view: View = Terminal() if in_terminal else Plain()
+    capable = os.environ.get("TERM", "").lower() not in _INCAPABLE
+    view: View = Terminal() if capable and Output().isatty() else Plain()
     view.ask(ask.question, ask.model, ask.base_url)
     if cited := asyncio.run(_answer(ask, sources, view)):
         view.sources(cited)
 
 
 async def _answer(ask: _Ask, sources: Mapping[str, Source], view: View) -> list[CitedSource]:
-    """Show an answer as it comes, each source under a number of its own; return the sources in that order."""
+    """Show an answer as it comes; return the sources it cites, in the order of their numbers."""
+    clock = asyncio.get_running_loop().time
+    with view:
+        reading = asyncio.create_task(_read(ask, sources, view))
+        pause = _PAUSE
+        while not reading.done():
+            await asyncio.wait([reading], timeout=pause)
+            began = clock()
+            view.draw()
+            # However much there is to draw, most of the time is left to read.
+            pause = max(_PAUSE, 4 * (clock() - began))
+        return reading.result()
+
+
+async def _read(ask: _Ask, sources: Mapping[str, Source], view: View) -> list[CitedSource]:
+    """Give an answer to the view, each source under a number of its own; return the sources in that order."""
     cited: dict[str, CitedSource] = {}
     empty = True
-    with view:
-        async with chat_events(ask.chunks()) as events:
-            async for event in events:
-                empty = False
-                view.write(str(event))
-                if isinstance(event, Citation):
-                    for source_id, locator in event.references:
-                        known = sources.get(source_id) or Source(source_id)
-                        source = cited.setdefault(source_id, CitedSource(len(cited) + 1, known))
-                        if locator:
-                            source.locators[locator] = None
-                    for source_id in dict.fromkeys(event.source_ids):
-                        view.cite(cited[source_id])
-        if empty:
-            raise click.ClickException(f"{ask.base_url}: the answer is empty")
+    async with chat_events(ask.chunks()) as events:
+        async for event in events:
+            empty = False
+            view.write(str(event))
+            if isinstance(event, Citation):
+                for source_id, locator in event.references:
+                    known = sources.get(source_id) or Source(source_id)
+                    source = cited.setdefault(source_id, CitedSource(len(cited) + 1, known))
+                    if locator:
+                        source.locators[locator] = None
+                for source_id in dict.fromkeys(event.source_ids):
+                    view.cite(cited[source_id])
+    if empty:
+        raise click.ClickException(f"{ask.base_url}: the answer is empty")
     return list(cited.values())

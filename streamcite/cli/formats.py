@@ -23,12 +23,14 @@ def read_format(_: click.Context, __: click.Parameter, value: str) -> CitationFo
     """
     if value in _NAMED:
         return _NAMED[value]
+    unknown = click.BadParameter(f"{value!r} is neither {' nor '.join(_NAMED)} nor a file")
+    if not value:  # which `Path` takes for the current directory
+        raise unknown
     try:
         with Path(value).open("rb") as file:
             return _parse(file.read(_LARGEST + 1))
     except FileNotFoundError:
-        names = " nor ".join(_NAMED)
-        raise click.BadParameter(f"{value!r} is neither {names} nor a file") from None
+        raise unknown from None
     except OSError as error:
         reason = error.strerror
     except json.JSONDecodeError as error:

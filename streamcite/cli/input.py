@@ -28,7 +28,7 @@ def open_input(name: str) -> Iterator[io.FileIO]:
     Raises:
         click.ClickException: it cannot be opened, or, while the block runs, an ``OSError`` comes from reading it.
     """
-    shown = "standard input" if name == "-" else name
+    shown = "standard input" if name == "-" else name or "''"
     if name == "-" and sys.stdin is None:
         raise click.ClickException("standard input is closed")
     try:

@@ -37,6 +37,9 @@ class Plain:
         """Write the number of a source, where it is cited."""
         self._output.write(f"[{source.number}]")
 
+    def draw(self) -> None:
+        """Show nothing: all is written at once."""
+
     def sources(self, sources: Iterable[CitedSource]) -> None:
         """Write the list of sources."""
         self._output.write("\nSources\n")

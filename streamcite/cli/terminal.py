@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
+import os
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Self
+from typing import IO, Self, cast
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.live import Live
@@ -21,6 +20,7 @@ from streamcite.surrogates import replace_surrogates
 
 from .cited import CitedSource
 from .markdown import columns, markdown
+from .output import Output
 
 _CITE = Style(bold=True, color="cyan")
 _THEME = Theme(
@@ -40,23 +40,27 @@ _BRACKETS = str.maketrans("⁅⁆", "[]")
 # An answer is data: no control code in it may reach the terminal. A carriage return is part of a line end, or a trick.
 _CONTROLS = {code: "\ufffd" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"} | {0x0D: None}
 
-_BLANK_LINE = re.compile(r"\n[ \t]*\n")
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
+_BLANK_LINE_OR_FENCE = re.compile(r"(?P<blank>\n[ \t]*\n)|^[ \t]*(?:```|~~~)", re.MULTILINE)
+
+_SIZE = re.compile("[1-9][0-9]{0,3}")  # columns or lines
 
 
 class Terminal:
     """Draw an answer in the terminal that is standard output: a `View` in colour.
 
     A block (a paragraph, a list, a table, a piece of code) that has ended is printed once and never touched again;
-    only the last one is drawn anew with each piece.
+    only the last one is drawn anew, with all that has come since it was last drawn.
     """
 
     def __init__(self) -> None:
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(encoding="utf-8")  # as `Output`, whatever the locale
-        self._console = Console(theme=_THEME, highlight=False, force_terminal=True)
+        for name in ("COLUMNS", "LINES"):
+            # Rich takes them at their word, and draws nothing in 0 columns. Without them it asks the terminal.
+            if not _SIZE.fullmatch(os.environ.get(name, "")):
+                os.environ.pop(name, None)
+        self._console = Console(file=cast("IO[str]", Output()), theme=_THEME, highlight=False, force_terminal=True)
         self._live = Live(console=self._console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
-        self._block = ""  # the Markdown of the last block
+        self._block = ""  # the Markdown of the last block, as it is drawn
+        self._pieces: list[str] = []  # what has come since
         self._urls: dict[int, str | None] = {}
 
     def ask(self, question: str, model: str, base_url: str) -> None:
@@ -71,20 +75,33 @@ class Terminal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        # Also of an answer that broke off: what was drawn is now printed.
+        # Also of an answer that broke off: what has come is now printed.
+        self.draw()
         self._live.update(Text())
         if self._block.strip():
             self._console.print(self._lines(self._block))
         self._live.stop()
 
     def write(self, text: str) -> None:
-        """Draw a piece of the answer."""
-        self._draw(text.translate(_BRACKETS).translate(_CONTROLS))
+        """Take a piece of the answer."""
+        self._pieces.append(text.translate(_BRACKETS).translate(_CONTROLS))
 
     def cite(self, source: CitedSource) -> None:
-        """Draw the number of a source, where it is cited, as a link to it."""
+        """Take the number of a source, where it is cited, to be a link to it."""
         self._urls[source.number] = source.source.url
-        self._draw(f"⁅{source.number}⁆")
+        self._pieces.append(f"⁅{source.number}⁆")
+
+    def draw(self) -> None:
+        """Draw what has come since the last time."""
+        if not self._pieces:
+            return
+        *ended, self._block = _blocks("".join([self._block, *self._pieces]))
+        self._pieces.clear()
+        with self._console:  # which gathers all that is written in this block, so that nothing flickers
+            for block in filter(str.strip, ended):
+                self._live.update(Text(), refresh=True)
+                self._console.print(Group(self._lines(block), ""))
+            self._live.update(self._lines(self._block, of_screen=True), refresh=True)
 
     def sources(self, sources: Iterable[CitedSource]) -> None:
         """Draw the list of sources."""
@@ -92,14 +109,6 @@ class Terminal:
         for source in sources:
             self._console.print()
             self._console.print(_Lines(columns((Text(f"[{source.number}]", "cite"), _entry(source)))))
-
-    def _draw(self, piece: str) -> None:
-        ended, self._block = _split(self._block + piece)
-        with self._console:  # which gathers all that is written in this block, so that nothing flickers
-            if ended.strip():
-                self._live.update(Text(), refresh=True)
-                self._console.print(Group(self._lines(ended), ""))
-            self._live.update(self._lines(self._block, of_screen=True), refresh=True)
 
     def _lines(self, block: str, *, of_screen: bool = False) -> _Lines:
         return _Lines(markdown(replace_surrogates(block)[0]), self._urls, of_screen=of_screen)
@@ -158,13 +167,16 @@ def _without_ends(lines: list[list[Segment]]) -> list[list[Segment]]:
     return lines[filled[0] : filled[-1] + 1] if filled else []
 
 
-def _split(block: str) -> tuple[str, str]:
-    """Split behind the last blank line that is not within fenced code: what stands before it changes no more."""
-    end = 0
-    for blank in _BLANK_LINE.finditer(block):
-        if len(_FENCE.findall(block, 0, blank.end())) % 2 == 0:
-            end = blank.end()
-    return block[:end], block[end:]
+def _blocks(text: str) -> list[str]:
+    """Cut behind each blank line that is not within fenced code: what stands before it changes no more."""
+    blocks, start, in_code = [], 0, False
+    for found in _BLANK_LINE_OR_FENCE.finditer(text):
+        if not found["blank"]:
+            in_code = not in_code
+        elif not in_code:
+            blocks.append(text[start : found.end()])
+            start = found.end()
+    return [*blocks, text[start:]]
 
 
 def _entry(cited: CitedSource) -> RenderableType:

@@ -25,10 +25,13 @@ class View(Protocol):
         """End the answer, which may have broken off."""
 
     def write(self, text: str) -> None:
-        """Show a piece of the answer."""
+        """Show a piece of the answer, at once or when `draw` is called."""
 
     def cite(self, source: CitedSource) -> None:
         """Show the number of a source, where it is cited."""
+
+    def draw(self) -> None:
+        """Show what is not shown yet; it is called several times a second."""
 
     def sources(self, sources: Iterable[CitedSource]) -> None:
         """Show the list of sources."""
