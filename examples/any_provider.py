@@ -28,7 +28,7 @@ def main() -> None:
             match event:
                 case Citation(references=references, position=position):
                     cited = ", ".join(" ".join(filter(None, reference)) for reference in references)
-                    notes.append(f"at character {position}: {cited}")
+                    notes.append(f"at code point {position}: {cited}")
                 case Malformed(reason=reason, raw=raw):
                     notes.append(f"unreadable ({reason}): {raw}")
             print(event, end="", flush=True)

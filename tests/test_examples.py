@@ -58,7 +58,7 @@ def test_any_provider() -> None:
     assert done.stdout.splitlines() == [
         "Plums keep for a year. With less salt they mould sooner, so keep an eye on them.",
         "",
-        "at character 22: doc1 L4-L5",
-        "at character 56: doc1, doc2 L2",
+        "at code point 22: doc1 L4-L5",
+        "at code point 56: doc1, doc2 L2",
         "unreadable (empty): [[cite|]]",
     ]
