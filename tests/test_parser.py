@@ -570,3 +570,17 @@ def test_what_is_no_delta_is_refused_by_name_and_changes_nothing(fed: list[str],
     with pytest.raises(TypeError, match=f"^delta: must be a str, not {type(delta).__name__}$"):
         parser.feed(delta)
     assert parser.snapshot() == snapshot
+
+
+class Odd(str):
+    """A string that fails in a way of its own."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        raise TypeError("odd")
+
+
+def test_an_error_of_the_delta_itself_is_not_renamed() -> None:
+    with pytest.raises(TypeError, match=r"^odd$"):
+        CitationParser().feed(Odd("a"))

@@ -36,12 +36,12 @@ class Output(io.TextIOBase):
     """
 
     encoding = "utf-8"
-    errors = "strict"
+    errors: str | None = "strict"
 
     def __init__(self) -> None:
         if sys.stdout is None:
             raise click.ClickException("standard output is closed")
-        self.buffer = _Bytes(sys.stdout.fileno())
+        self.buffer: _Bytes = _Bytes(sys.stdout.fileno())
         self.replaced: int = 0
         self._high = ""  # a high surrogate at the end of what was written, which the next piece may complete
 
