@@ -47,7 +47,6 @@ class Fields:
         references: list[Reference] = []
         source_id: str | None = None
         bare = False  # whether that source id is in no reference yet, as a locator may follow
-        reason: Reason | None = None
         for field in fields:
             token = field.strip()
             if not token:
@@ -57,19 +56,15 @@ class Fields:
                     return (), "no_source"
                 references.append(_new(Reference, (source_id, token)))
                 bare = False
-            else:
-                if bare:
-                    references.append(_new(Reference, (source_id, None)))
-                bare = is_source_id(token) is not None
-                if not bare:
-                    reason = "bad_source_id"
-                    break
-                source_id = token
-        else:
-            reason = None if source_id else "empty"
+                continue
+            if bare:
+                references.append(_new(Reference, (source_id, None)))
+            if not is_source_id(token):
+                return tuple(references), "bad_source_id"
+            source_id, bare = token, True
         if bare:
             references.append(_new(Reference, (source_id, None)))
-        return tuple(references), reason
+        return tuple(references), None if source_id else "empty"
 
     def take(self, fields: Sequence[str], *, cut_at_punctuation: bool) -> tuple[int, References]:
         """Take the finished fields of an unclosed marker from the left, as long as nothing in them may be prose.

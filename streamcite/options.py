@@ -48,8 +48,8 @@ class Options:
     """
 
     __slots__ = (
-        "closed_scanner", "delimiter", "grammar", "in_plain", "inside", "keep", "limits", "markers", "open_scanner",
-        "openings", "read_fields", "repair", "start", "stop", "stop_is_sure",
+        "closed_scanner", "delimiter", "grammar", "in_plain", "inside", "keep", "limits", "longest_marker", "markers",
+        "open_scanner", "openings", "read_fields", "repair", "start", "stop",
     )  # fmt: skip
 
     def __init__(
@@ -74,7 +74,8 @@ class Options:
             len(fmt.start), -len(fmt.stop)
         )  # of a whole marker: what its start and its stop enclose
         # Where another token holds the stop, as "<<|x" holds "<|", only what follows tells whether a marker has ended.
-        self.stop_is_sure: bool = not any(fmt.stop in token[1:-1] for token in fmt.tokens)
+        stop_is_sure = not any(fmt.stop in token[1:-1] for token in fmt.tokens)
+        self.longest_marker: int = MARKER_LENGTH if stop_is_sure else 0  # of those to be remembered
         self.grammar: Grammar = grammar_for(fmt)
         self.open_scanner: Scanner = self.grammar.open_scanner
         self.closed_scanner: Scanner = self.grammar.closed_scanner
@@ -95,10 +96,11 @@ class Options:
 
     def remember_marker(self, raw: str, cited: Cited) -> None:
         """Remember a citation's marker, unless it is a long one, or what follows it can make another thing of it."""
-        if self.stop_is_sure and len(raw) <= MARKER_LENGTH:
-            if len(self.markers) >= REMEMBERED:
-                self.markers.clear()
-            self.markers[raw] = cited
+        if len(raw) <= self.longest_marker:
+            markers = self.markers
+            if len(markers) >= REMEMBERED:
+                markers.clear()
+            markers[raw] = cited
 
 
 @lru_cache(maxsize=64, typed=True)

@@ -114,7 +114,7 @@ def test_what_is_short_is_remembered() -> None:
     [("openai", True), ("brackets", True), ("tags", True), ("nasty", False), ("private", False), ("letters", True)],
 )
 def test_where_a_marker_has_ended_for_sure(name: str, sure: bool) -> None:
-    assert made(fmt=CitationFormat(**sc.KNOWN_FORMATS[name])).stop_is_sure is sure
+    assert made(fmt=CitationFormat(**sc.KNOWN_FORMATS[name])).longest_marker == (MARKER_LENGTH if sure else 0)
 
 
 @pytest.mark.usefixtures("fresh")
