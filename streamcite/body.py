@@ -33,6 +33,8 @@ class Body(Protocol):
 
     is_payload: bool
     """Whether the body holds no citation, but the payload of another marker."""
+    family: str
+    """The family of the citation that the body holds; empty if it holds none."""
 
     def quiet(self, state: int) -> QuietTest:
         """Give a cheap test whether a delta, as many as come, is just more of this body; `never` if there is none.
@@ -76,7 +78,8 @@ class Strict(Body):
 
     is_payload = False
 
-    def __init__(self, fields: Fields) -> None:
+    def __init__(self, family: str, fields: Fields) -> None:
+        self.family = family
         self._fields = fields
         self._common = fields.common
         one_character = len(fields.delimiter) == 1
@@ -123,7 +126,8 @@ class Spaced(Body):
 
     is_payload = False
 
-    def __init__(self, fields: Fields) -> None:
+    def __init__(self, family: str, fields: Fields) -> None:
+        self.family = family
         self._fields = fields
 
     def quiet(self, state: int) -> QuietTest:
@@ -155,6 +159,7 @@ class Opaque(Body):
     """The payload of a marker that is no citation: JSON, or else plain fields."""
 
     is_payload = True
+    family = ""
 
     def __init__(self, tokens: tuple[str, str, str]) -> None:
         start, delimiter, stop = tokens

@@ -50,7 +50,6 @@ class Grammar:
     """
 
     def __init__(self, fmt: CitationFormat) -> None:
-        self._families = fmt.families
         self._display = fmt.display
         self.open_scanner: Scanner = _scanner(fmt, incomplete=True)
         self.closed_scanner: Scanner = _scanner(fmt, incomplete=False)
@@ -62,20 +61,22 @@ class Grammar:
         self.fields: Fields = Fields(
             source_id=fmt.source_id, locator=fmt.locator, field_chars=fmt.field_chars, tokens=fmt.tokens
         )
-        self._cited = Spaced(self.fields) if fmt.spaces_in_fields else Strict(self.fields)
+        cited = Spaced if fmt.spaces_in_fields else Strict
+        self._cited: dict[str, Body] = {family: cited(family, self.fields) for family in ("", *fmt.families)}
         self._opaque = Opaque(fmt.tokens)
 
     def body(self, family: str) -> Body:
         """Give the way to read the body of a marker of this family."""
-        return self._opaque if family and family not in self._families else self._cited
+        return self._cited.get(family, self._opaque)
 
     def reads(self, marker: str, words: Sequence[str], references: References) -> bool:
         """Say whether ``marker``, written of a family and fields, is read as just these."""
         family, *fields = words
+        body = self.body(family)
         return (
-            family in self._families
+            body.family == family != ""
             and self._tokens.split(marker) == ["", *words, ""]
-            and all(self._cited.advance(field, 0, len(field), 0)[0] == len(field) for field in fields)
+            and all(body.advance(field, 0, len(field), 0)[0] == len(field) for field in fields)
             and self.fields.read(fields) == (references, None)
         )
 

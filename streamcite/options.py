@@ -7,22 +7,20 @@ from functools import lru_cache
 from typing import Literal, TypeAlias, TypedDict
 
 from .body import Body, QuietTest
-from .events import Reason, Reference
+from .events import Reason
 from .fields import References
 from .format import DEFAULT_MAX_PAYLOAD, CitationFormat
 from .grammar import Grammar, Scanner, grammar_for
 
-# The markers of an answer repeat, and all begin alike. Those up to these lengths are read once, and this many are
-# remembered for each set of options: more than one answer cites, in at most 0.2 MB.
+# The markers of an answer repeat, and all begin alike. Those up to these lengths, in code points, are read once, and
+# this many are remembered for each set of options: more than one answer cites, in at most 0.2 MB.
 OPENING_LENGTH = 16
 MARKER_LENGTH = 256
 REMEMBERED = 128
 
-# The state to which a text that is held whole leads: the body (None before the first delimiter), its field state, the
-# length of start, family and delimiter; and the parser's quiet test with its room.
-Opening: TypeAlias = tuple[Body | None, int, int, QuietTest, int]
-# A marker that is a citation: its family, its references, and whether it was repaired.
-Cited: TypeAlias = tuple[str, tuple[Reference, ...], bool]
+# The state to which a text that is held whole leads: the body, its field state, the length of start, family and
+# delimiter, and the parser's quiet test with its room; nothing before the first delimiter.
+Opening: TypeAlias = tuple[Body, int, int, QuietTest, int] | tuple[()]
 
 
 class ParserOptions(TypedDict, total=False):
@@ -44,11 +42,11 @@ class Options:
     Attributes:
         limits: the most code points of a citation's marker, and of another one.
         openings: what is known to open a marker and to be held whole, with the state it leads to.
-        markers: what is known to be a whole marker and a citation.
+        markers: what is known of the fields of whole markers.
     """
 
     __slots__ = (
-        "closed_scanner", "delimiter", "grammar", "in_plain", "inside", "keep", "limits", "longest_marker", "markers",
+        "before_stop", "closed_scanner", "delimiter", "grammar", "in_plain", "keep", "limits", "markers",
         "open_scanner", "openings", "read_fields", "repair", "start", "stop",
     )  # fmt: skip
 
@@ -70,12 +68,7 @@ class Options:
         self.start: str = fmt.start
         self.delimiter: str = fmt.delimiter
         self.stop: str = fmt.stop
-        self.inside: slice = slice(
-            len(fmt.start), -len(fmt.stop)
-        )  # of a whole marker: what its start and its stop enclose
-        # Where another token holds the stop, as "<<|x" holds "<|", only what follows tells whether a marker has ended.
-        stop_is_sure = not any(fmt.stop in token[1:-1] for token in fmt.tokens)
-        self.longest_marker: int = MARKER_LENGTH if stop_is_sure else 0  # of those to be remembered
+        self.before_stop: int = -len(fmt.stop)  # where in a whole marker its fields end
         self.grammar: Grammar = grammar_for(fmt)
         self.open_scanner: Scanner = self.grammar.open_scanner
         self.closed_scanner: Scanner = self.grammar.closed_scanner
@@ -85,7 +78,7 @@ class Options:
         self.repair: bool = repair
         self.limits: tuple[int, int] = (max_marker, max_payload)
         self.openings: dict[str, Opening] = {}
-        self.markers: dict[str, Cited] = {}
+        self.markers: dict[str, tuple[References, Reason | None]] = {}
 
     def remember_opening(self, text: str, opening: Opening) -> None:
         """Remember a text that is held whole, if it is short."""
@@ -93,14 +86,6 @@ class Options:
             if len(self.openings) >= REMEMBERED:
                 self.openings.clear()
             self.openings[text] = opening
-
-    def remember_marker(self, raw: str, cited: Cited) -> None:
-        """Remember a citation's marker, unless it is a long one, or what follows it can make another thing of it."""
-        if len(raw) <= self.longest_marker:
-            markers = self.markers
-            if len(markers) >= REMEMBERED:
-                markers.clear()
-            markers[raw] = cited
 
 
 @lru_cache(maxsize=64, typed=True)

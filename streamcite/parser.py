@@ -19,7 +19,7 @@ from .body import Body, never
 from .events import Citation, Event, Malformed, OtherMarker, Reason, new_citation, new_malformed, new_other
 from .format import DEFAULT_MAX_MARKER, OPENAI, CitationFormat
 from .grammar import Scanner
-from .options import Cited, ParserOptions, options_for
+from .options import MARKER_LENGTH, REMEMBERED, ParserOptions, options_for
 
 SNAPSHOT_VERSION = 1
 _BETWEEN_SURROGATES = re.compile("(?<=[\ud800-\udbff])(?=[\udc00-\udfff])")
@@ -30,6 +30,7 @@ PIECE = 4096
 # Looked up on the class, these raise TypeError for what is no str.
 _isascii = str.isascii
 _isprintable = str.isprintable
+_partition = str.partition
 
 
 class ParserClosed(RuntimeError):
@@ -132,12 +133,12 @@ class CitationParser:
         if opening is None:
             return self._read(text)
         self._idle = False
-        self._body, self._field, self._head, self._quiet, self._room = opening
-        if self._body is None:
-            self._undecided = text
-        else:
+        if opening:
+            self._body, self._field, self._head, self._quiet, self._room = opening
             self._tail, self._undecided = text, ""
             self._start = self._base = self._end - len(text)
+        else:
+            self._undecided = text
         return []
 
     def close(self, *, complete: bool = False) -> list[Event]:
@@ -208,22 +209,19 @@ class CitationParser:
         return parser
 
     def _feed_marker(self, delta: str) -> list[Event]:
-        """Read a delta that is not just more of the open marker. What ends it is looked up."""
-        options = self._options
-        if options.stop not in delta:
+        """Read a delta that is not just more of the open marker: it ends it, most often."""
+        options, body = self._options, self._body
+        inside, stop, behind = _partition(delta, options.stop)
+        if (
+            body is None
+            or not stop
+            or len(self._tail) + len(inside) + len(stop) > self._room
+            or not self._quiet(inside)
+        ):
             self._catch_up()
             return self.feed(delta)
-        raw, behind = self._tail + delta, ""
-        cited = options.markers.get(raw) if self._pieces is None else None
-        if cited is None:
-            inside, stop, behind = delta.partition(options.stop)
-            if not self._quiet(inside) or len(raw) - len(behind) > self._room:
-                self._catch_up()
-                return self.feed(delta)
-            if behind or self._pieces:
-                raw = self._read_part() + inside + stop
-                cited = options.markers.get(raw)
-        event = self._finish(raw, cited)
+        raw = (self._tail if self._pieces is None else self._read_part()) + inside + stop
+        event = self._finish(raw, body)
         self._end = self._start + len(raw)
         self._pieces, self._tail, self._room, self._idle = None, "", 0, options.in_plain
         return [event, *self.feed(behind)] if behind else [event]
@@ -258,7 +256,7 @@ class CitationParser:
         elif held:
             self._idle = False
             if not events:
-                self._options.remember_opening(held, (None, 0, 0, never, 0))
+                self._options.remember_opening(held, ())
         else:
             self._idle = self._options.in_plain
         return events
@@ -339,7 +337,7 @@ class CitationParser:
                 return self._violate(body, text, j, events, "too_long", finished=False)
             if token == options.stop:
                 raw = self._take_read_part() + text[mark:i]
-                events.append(self._finish(raw, options.markers.get(raw)))
+                events.append(self._finish(raw, body))
                 return text, i
             self._field = body.divide(self._field)
         self._hold(text[mark:])
@@ -361,24 +359,24 @@ class CitationParser:
         part, self._pieces, self._tail = self._read_part(), None, ""
         return part
 
-    def _finish(self, raw: str, cited: Cited | None) -> Event:
-        """Give the event of the marker that its stop has closed; ``cited`` is what is remembered of it."""
-        options, body, start = self._options, self._body, self._start
+    def _finish(self, raw: str, body: Body) -> Event:
+        """Give the event of the marker that its stop has closed."""
+        options, start, family = self._options, self._start, body.family
         self._body = None
-        if cited is None:
-            family, *fields = raw[options.inside].split(options.delimiter)
-            if body is not None and body.is_payload:
-                return self._show(family, tuple(fields), raw)
-            references, reason = options.read_fields(fields)
-            if not family:
-                return self._report("bad_family", raw, start)
-            if reason is not None and not (references and options.repair):
-                return self._report(reason, raw, start)
-            repaired = reason is not None
-            options.remember_marker(raw, (family, references, repaired))
-        else:
-            family, references, repaired = cited
-        event = new_citation(family, references, repaired, raw, start, start - self._removed)
+        if not family:
+            return self._show(raw) if body.is_payload else self._report("bad_family", raw, start)
+        markers = options.markers
+        read = markers.get(raw)
+        if read is None:
+            read = options.read_fields(raw[self._head : options.before_stop].split(options.delimiter))
+            if len(raw) <= MARKER_LENGTH:
+                if len(markers) >= REMEMBERED:
+                    markers.clear()
+                markers[raw] = read
+        references, reason = read
+        if reason is not None and not (references and options.repair):
+            return self._report(reason, raw, start)
+        event = new_citation(family, references, reason is not None, raw, start, start - self._removed)
         self._removed += len(raw)
         return event
 
@@ -411,19 +409,16 @@ class CitationParser:
         self._body = None
         length, references = body.head(read[self._head :].split(self._options.delimiter), finished)
         raw = read[: self._head + length]
-        family = self._family(raw)
-        if references and family and self._options.repair and reason != "truncated":
-            event = new_citation(family, references, True, raw, self._start, self._start - self._removed)
+        if references and body.family and self._options.repair and reason != "truncated":
+            event = new_citation(body.family, references, True, raw, self._start, self._start - self._removed)
             self._removed += len(raw)
             return event
         return self._report(reason, raw, self._start)
 
-    def _family(self, raw: str) -> str:
-        return raw[len(self._options.start) : self._head - len(self._options.delimiter)]
-
-    def _show(self, family: str, fields: tuple[str, ...], raw: str) -> OtherMarker:
-        text = self._options.grammar.show(family, fields)
-        event = new_other(family, fields, raw, text, self._start, self._start - self._removed)
+    def _show(self, raw: str) -> OtherMarker:
+        family, *fields = raw[len(self._options.start) : self._options.before_stop].split(self._options.delimiter)
+        text = self._options.grammar.show(family, tuple(fields))
+        event = new_other(family, tuple(fields), raw, text, self._start, self._start - self._removed)
         self._removed += len(raw) - len(text)
         return event
 

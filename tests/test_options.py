@@ -11,8 +11,7 @@ from streamcite.grammar import grammar_for
 from streamcite.options import MARKER_LENGTH, OPENING_LENGTH, REMEMBERED, Options, _cached, options_for
 from tests import strategies as sc
 
-CITED = ("cite", (Reference("a"),), False)
-OPENING = (None, 0, 0, never, 0)
+OPENING = (grammar_for(OPENAI).body("cite"), 0, 6, never, 0)
 
 
 DEFAULTS: dict[str, Any] = {
@@ -104,25 +103,22 @@ def test_what_is_short_is_remembered() -> None:
     for length in range(OPENING_LENGTH + 2):
         options.remember_opening("\ue200" * length, OPENING)
     assert sorted(map(len, options.openings)) == [*range(1, OPENING_LENGTH + 1)]
-    for length in (MARKER_LENGTH, MARKER_LENGTH + 1):
-        options.remember_marker("a" * length, CITED)
-    assert options.markers == {"a" * MARKER_LENGTH: CITED}
-
-
-@pytest.mark.parametrize(
-    ("name", "sure"),
-    [("openai", True), ("brackets", True), ("tags", True), ("nasty", False), ("private", False), ("letters", True)],
-)
-def test_where_a_marker_has_ended_for_sure(name: str, sure: bool) -> None:
-    assert made(fmt=CitationFormat(**sc.KNOWN_FORMATS[name])).longest_marker == (MARKER_LENGTH if sure else 0)
 
 
 @pytest.mark.usefixtures("fresh")
-def test_only_citations_are_remembered() -> None:
-    bad = "\ue200cite\ue202!\ue201\ue200cite\ue202\ue201\ue200\ue202a\ue201\ue200url\ue202a\ue201\ue200cite\ue202a1 b"
-    repaired, good = "\ue200cite\ue202a\ue202!\ue201", "\ue200cite\ue202a\ue201"
-    assert len(parse(bad + repaired + good)) == 8
+def test_a_marker_that_is_no_longer_than_the_limit_is_remembered() -> None:
+    markers = [f"\ue200cite\ue202{'a' * (length - 7)}\ue201" for length in (MARKER_LENGTH, MARKER_LENGTH + 1)]
+    parse("".join(markers))
+    assert [*CitationParser()._options.markers] == markers[:1]
+
+
+@pytest.mark.usefixtures("fresh")
+def test_what_is_read_of_the_fields_of_a_citation_is_remembered() -> None:
+    no_fields = "\ue200\ue202a\ue201\ue200url\ue202a\ue201\ue200cite\ue202a1 b"
+    bad, repaired, good = "\ue200cite\ue202!\ue201", "\ue200cite\ue202a\ue202!\ue201", "\ue200cite\ue202a\ue201"
+    assert len(parse(bad + repaired + good + no_fields)) == 7
     assert CitationParser()._options.markers == {
-        repaired: ("cite", (Reference("a"),), True),
-        good: ("cite", (Reference("a"),), False),
+        bad: ((), "bad_source_id"),
+        repaired: ((Reference("a"),), "bad_source_id"),
+        good: ((Reference("a"),), None),
     }
