@@ -280,12 +280,13 @@ def _drive(parser: CitationParser, given: _Given, complete: _Complete) -> Genera
     idle, passed, delta = parser._idle, 0, ""
     try:
         for delta in given.deltas:
-            if idle and (_isascii(delta) or _isprintable(delta)) and delta:
-                passed += len(delta)
+            if idle and delta and (_isascii(delta) or _isprintable(delta)):
                 yield delta
+                passed += len(delta)
             else:
-                for event in given.hand_out(_feed(parser, passed, delta)):
-                    yield event
+                if events := _feed(parser, passed, delta):
+                    for event in given.hand_out(events):
+                        yield event
                 idle, passed = parser._idle, 0
         for event in given.hand_out(_close(parser, passed, complete)):
             yield event
@@ -301,12 +302,13 @@ async def _adrive(parser: CitationParser, given: _Given, complete: _Complete) ->
     idle, passed, delta = parser._idle, 0, ""
     try:
         async for delta in given.deltas:
-            if idle and (_isascii(delta) or _isprintable(delta)) and delta:
-                passed += len(delta)
+            if idle and delta and (_isascii(delta) or _isprintable(delta)):
                 yield delta
+                passed += len(delta)
             else:
-                for event in given.hand_out(_feed(parser, passed, delta)):
-                    yield event
+                if events := _feed(parser, passed, delta):
+                    for event in given.hand_out(events):
+                        yield event
                 idle, passed = parser._idle, 0
         for event in given.hand_out(_close(parser, passed, complete)):
             yield event
