@@ -5,6 +5,9 @@ It needs the extra: ``pip install "streamcite[testing]"``.
     with serve() as server:
         client = OpenAI(base_url=server.base_url, api_key="any")
         client.chat.completions.create(model="english", messages=[...], stream=True)
+        client.responses.create(model="english", input="...", stream=True)
+
+It speaks chat completions and the Responses API; `serve` says how far.
 """
 
 from .recorded import RecordedAnswer, recorded_answers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, TypeVar
 
 from starlette.applications import Starlette
@@ -18,12 +18,18 @@ from streamcite.sse import encode
 
 from .completion import chunks, completion
 from .recorded import RecordedAnswer
-from .request import ChatRequest, Refusal
+from .refusal import Refusal
+from .request import ChatRequest, ResponsesRequest, RetrieveRequest
+from .response import ModelResponse
+from .store import ResponseStore
 
 _T = TypeVar("_T")
 
 # Far above any prompt, images in it included: a runaway client meets an error, and not the machine's memory.
 _MAX_BODY = 64 * 2**20  # bytes
+
+# Enough for any test. A kept response is small: its events are made anew from the answer, which is there anyway.
+_MAX_KEPT = 100  # responses
 
 _STREAM_HEADERS = {
     "content-type": "text/event-stream; charset=utf-8",
@@ -37,8 +43,9 @@ def build_app(answers: Mapping[str, RecordedAnswer], pace: float) -> Starlette:
 
     Args:
         answers: by the name that a request gives as its model.
-        pace: seconds between two chunks.
+        pace: seconds between two chunks or events.
     """
+    kept = ResponseStore(_MAX_KEPT)
     model = {"object": "model", "created": int(time.time()), "owned_by": "streamcite"}
     models = {name: {"id": name, **model} for name in answers}
 
@@ -46,8 +53,20 @@ def build_app(answers: Mapping[str, RecordedAnswer], pace: float) -> Starlette:
         chat = ChatRequest.parse(await _body(request))
         answer = _lookup(answers, chat.model)
         if chat.stream:
-            return StreamingResponse(_frames(answer, chat, pace), headers=_STREAM_HEADERS)
+            return _stream(chunks(answer, chat), pace, end=encode("[DONE]"))
         return _json(completion(answer, chat))
+
+    async def create_response(request: Request) -> Response:
+        wanted = ResponsesRequest.parse(await _body(request))
+        response = ModelResponse.create(_lookup(answers, wanted.model), wanted)
+        if wanted.store:
+            kept.add(response)
+        return _stream(response.events(), pace) if wanted.stream else _json(response.final())
+
+    async def retrieve_response(request: Request) -> Response:
+        wanted = RetrieveRequest.parse(request.query_params)
+        response = kept.get(request.path_params["id"])
+        return _stream(response.events(wanted.starting_after), pace) if wanted.stream else _json(response.final())
 
     async def list_models(_: Request) -> Response:
         return _json({"object": "list", "data": list(models.values())})
@@ -60,6 +79,8 @@ def build_app(answers: Mapping[str, RecordedAnswer], pace: float) -> Starlette:
     return Starlette(
         routes=[
             Route("/v1/chat/completions", chat_completions, methods=["POST"]),
+            Route("/v1/responses", create_response, methods=["POST"]),
+            Route("/v1/responses/{id}", retrieve_response, methods=["GET"]),
             Route("/v1/models", list_models, methods=["GET"]),
             Route("/v1/models/{model:path}", retrieve_model, methods=["GET"]),
         ],
@@ -67,14 +88,18 @@ def build_app(answers: Mapping[str, RecordedAnswer], pace: float) -> Starlette:
     )
 
 
-async def _frames(answer: RecordedAnswer, chat: ChatRequest, pace: float) -> AsyncIterator[bytes]:
-    stream = chunks(answer, chat)
-    yield encode(_dump(next(stream)))
-    for chunk in stream:
-        # Also without a pace: other streams have their turn, and a client that has left is noticed.
-        await asyncio.sleep(pace)
-        yield encode(_dump(chunk))
-    yield encode("[DONE]")
+def _stream(objects: Iterator[Mapping[str, Any]], pace: float, *, end: bytes = b"") -> StreamingResponse:
+    """Send each object in a frame, which bears the object's type where it has one; then the end."""
+
+    async def frames() -> AsyncIterator[bytes]:
+        for index, value in enumerate(objects):
+            if index:
+                # Also without a pace: other streams have their turn, and a client that has left is noticed.
+                await asyncio.sleep(pace)
+            yield encode(_dump(value), event=value.get("type"))
+        yield end
+
+    return StreamingResponse(frames(), headers=_STREAM_HEADERS)
 
 
 async def _body(request: Request) -> bytes:

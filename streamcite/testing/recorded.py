@@ -23,22 +23,25 @@ class RecordedAnswer:
         id: its name, which a request gives as ``model``.
         text: the whole answer, markers included.
         deltas: the pieces in which it streams, which joined are the text; without them it is cut by `token_deltas`.
+        reasoning: a summary of what the model thought before, which the Responses API gives as an item of its own, in
+            front of the answer; chat completions have no place for it.
         question: what the user asked.
         sources: what the answer cites, by source id.
 
     Raises:
-        TypeError: the id, the text or a delta is no string.
+        TypeError: the id, the text, the reasoning or a delta is no string.
         ValueError: the id is empty, or the joined deltas are not the text.
     """
 
     id: str
     text: str
     deltas: tuple[str, ...] = ()
+    reasoning: str = ""
     question: str = ""
     sources: Mapping[str, Source] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        for name in ("id", "text"):
+        for name in ("id", "text", "reasoning"):
             if not isinstance(value := getattr(self, name), str):
                 raise TypeError(f"{name}: must be a str, not {value!r}")
         if not self.id:

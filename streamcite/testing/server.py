@@ -42,15 +42,24 @@ class Server:
 def serve(answers: str | Iterable[RecordedAnswer] | None = None, *, pace: float = 0.0) -> Iterator[Server]:
     """Serve recorded answers to OpenAI clients, on a free port of 127.0.0.1, until the block ends.
 
-    The server speaks ``POST /v1/chat/completions``, streamed or not, and ``GET /v1/models``. The request's ``model``
-    chooses the answer; ``n``, ``max_tokens``, ``max_completion_tokens`` and ``stream_options`` are heeded, other
-    parameters are not, and any API key will do. What it refuses it refuses with OpenAI's status and error object. At
-    the end of the block connections that are still open are cut.
+    The server speaks both APIs for answers, streamed or not, and ``GET /v1/models``. The request's ``model`` chooses
+    the answer, any API key will do, and parameters that are not named here are let pass. What it refuses it refuses
+    with OpenAI's status and error object.
+
+    * Chat completions, ``POST /v1/chat/completions``: ``n``, ``max_tokens``, ``max_completion_tokens`` and
+      ``stream_options`` are heeded.
+    * Responses, ``POST /v1/responses`` with ``instructions``, ``max_output_tokens``, ``store`` and ``stream_options``:
+      the events of the API reference, "Responses: streaming events", and no ``[DONE]``. ``GET /v1/responses/{id}``
+      gives one of the newest 100 responses that ``store`` did not except, finished even where it still streams;
+      ``?stream=true`` gives its events again, byte for byte, and ``starting_after`` those behind that
+      ``sequence_number``, which OpenAI does for background responses only.
+
+    At the end of the block connections that are still open are cut.
 
     Args:
         answers: what to serve; a plain text is served as the model ``answer``, and without any those of
             `recorded_answers`.
-        pace: seconds between two chunks of a stream; with 0 they come as fast as they can.
+        pace: seconds between two chunks or events of a stream; with 0 they come as fast as they can.
 
     Yields:
         The running server.
