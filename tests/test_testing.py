@@ -198,6 +198,7 @@ def test_recorded_answers_are_read_only_and_values() -> None:
         ({"id": 5}, "id: must be a str, not 5"),
         ({"id": None}, "id: must be a str, not None"),
         ({"text": b"x"}, "text: must be a str, not b'x'"),
+        ({"reasoning": None}, "reasoning: must be a str, not None"),
         ({"deltas": 5}, "deltas: must be strings, not 5"),
         ({"deltas": ("x", 5)}, "deltas: must be strings, not 5"),
     ],
