@@ -199,6 +199,11 @@ def new_malformed(reason: Reason, raw: str, text: str, start: int, position: int
     return event  # type: ignore[no-any-return]
 
 
+def raw_of(event: Event) -> str:
+    """Give what the model wrote for an event."""
+    return event if isinstance(event, str) else event.raw
+
+
 def to_dict(event: Event) -> dict[str, Any]:
     """Give the JSON form of an event (semantics, section 5).
 

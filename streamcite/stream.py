@@ -6,12 +6,12 @@ stands here again: its test for "no markup, nothing held", which saves a call fo
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Generator, Iterable, Iterator
 from types import TracebackType
-from typing import Any, Self, TypeAlias, TypeVar, Unpack, overload
+from typing import Any, Protocol, Self, TypeAlias, TypeVar, Unpack, overload
 
-from .events import Event
+from .driver import Given
+from .events import Event, raw_of
 from .options import ParserOptions
 from .parser import CitationParser
 
@@ -19,11 +19,15 @@ _T = TypeVar("_T")
 _Complete: TypeAlias = bool | Callable[[], bool]
 _Text: TypeAlias = Callable[[Any], str | None]
 
-# Closing a response takes milliseconds; one that takes longer than this, in seconds, is not worth waiting for.
-CLOSING_TIME = 10.0
-
 _isascii = str.isascii
 _isprintable = str.isprintable
+
+
+class _Holding(Protocol):
+    """What reads a stream, and says what it holds of it."""
+
+    @property
+    def held(self) -> str: ...
 
 
 class EventStream(Iterator[Event]):
@@ -35,7 +39,7 @@ class EventStream(Iterator[Event]):
 
     __slots__ = ("_events", "_given", "_parser")
 
-    def __init__(self, parser: CitationParser, events: Generator[Event, None, None], given: _Given) -> None:
+    def __init__(self, parser: _Holding, events: Generator[Event, None, None], given: Given) -> None:
         self._parser = parser
         self._events = events
         self._given = given
@@ -43,7 +47,7 @@ class EventStream(Iterator[Event]):
     @property
     def held(self) -> str:
         """Give the end of what was read that is in no event handed out: what an error or `close` broke off in."""
-        return self._given.held + self._parser.held
+        return "".join(map(raw_of, self._given.pending)) + self._parser.held
 
     def close(self) -> None:
         """End the iteration and close the iterable that was given. What is held stays readable as `held`."""
@@ -77,7 +81,7 @@ class AsyncEventStream(AsyncIterator[Event]):
 
     __slots__ = ("_events", "_given", "_parser")
 
-    def __init__(self, parser: CitationParser, events: AsyncGenerator[Event, None], given: _Given) -> None:
+    def __init__(self, parser: _Holding, events: AsyncGenerator[Event, None], given: Given) -> None:
         self._parser = parser
         self._events = events
         self._given = given
@@ -85,7 +89,7 @@ class AsyncEventStream(AsyncIterator[Event]):
     @property
     def held(self) -> str:
         """Give the end of what was read that is in no event handed out, as `EventStream.held`."""
-        return self._given.held + self._parser.held
+        return "".join(map(raw_of, self._given.pending)) + self._parser.held
 
     async def aclose(self) -> None:
         """End the iteration and close the iterable that was given. What is held stays readable as `held`."""
@@ -152,7 +156,7 @@ def iter_events(
             f"chunks: must be an iterable, not {type(chunks).__name__}; for an asynchronous one there is aiter_events"
         ) from None
     deltas = iterator if text is None else (text(chunk) or "" for chunk in iterator)
-    given = _Given(deltas, iterator, chunks)
+    given = Given(deltas, iterator, chunks)
     return EventStream(parser, _drive(parser, given, complete), given)
 
 
@@ -201,7 +205,7 @@ def aiter_events(
         raise TypeError(
             f"chunks: must be an asynchronous iterable, not {type(chunks).__name__}; for others there is iter_events"
         ) from None
-    given = _Given(iterator if text is None else _picked(iterator, text), iterator, chunks)
+    given = Given(iterator if text is None else _picked(iterator, text), iterator, chunks)
     return AsyncEventStream(parser, _adrive(parser, given, complete), given)
 
 
@@ -210,60 +214,6 @@ def _check(text: _Text | None, complete: _Complete) -> None:
         raise TypeError(f"text: must be a function or None, not {text!r}")
     if not isinstance(complete, bool) and not callable(complete):
         raise TypeError(f"complete: must be True, False or a function, not {complete!r}")
-
-
-class _Given:
-    """What was given, and what was read of it and not handed out: the state that the driver and the stream share.
-
-    So neither needs a reference to the other: a loop that is left lets go of the driver, which at once closes the rest.
-    """
-
-    __slots__ = ("_open", "_pending", "deltas")
-
-    def __init__(self, deltas: Any, *given: object) -> None:
-        self.deltas: Any = deltas
-        self._open = list({id(each): each for each in (*reversed(given), deltas)}.values())
-        self._pending: list[Event] = []
-
-    @property
-    def held(self) -> str:
-        return "".join(event if isinstance(event, str) else event.raw for event in reversed(self._pending))
-
-    def hand_out(self, events: list[Event]) -> Iterator[Event]:
-        self._pending = pending = events[::-1]
-        while pending:
-            yield pending.pop()
-
-    def close(self) -> None:
-        """Close what is open, the iterator before what it came from; an error in one does not leave the rest open."""
-        while self._open:
-            close = getattr(self._open.pop(), "close", None)
-            if close is not None:
-                try:
-                    close()
-                finally:
-                    self.close()
-
-    async def aclose(self) -> None:
-        """As `close`, by ``aclose`` or else ``close``, a coroutine or not."""
-        if not any(hasattr(each, "aclose") or hasattr(each, "close") for each in self._open):
-            return
-        from anyio import move_on_after  # loaded when an asynchronous stream needs it, not with the package
-
-        with move_on_after(CLOSING_TIME, shield=True):
-            await self._aclose()
-
-    async def _aclose(self) -> None:
-        while self._open:
-            each = self._open.pop()
-            close = getattr(each, "aclose", None) or getattr(each, "close", None)
-            if close is not None:
-                try:
-                    result = close()
-                    if inspect.isawaitable(result):
-                        await result
-                finally:
-                    await self._aclose()
 
 
 async def _picked(chunks: AsyncIterator[Any], text: _Text) -> AsyncGenerator[str, None]:
@@ -276,7 +226,7 @@ async def _picked(chunks: AsyncIterator[Any], text: _Text) -> AsyncGenerator[str
 # is counted here and told to the parser before it reads on, which is cheaper than telling it of each.
 
 
-def _drive(parser: CitationParser, given: _Given, complete: _Complete) -> Generator[Event, None, None]:
+def _drive(parser: CitationParser, given: Given, complete: _Complete) -> Generator[Event, None, None]:
     idle, passed, delta = parser._idle, 0, ""
     try:
         for delta in given.deltas:
@@ -298,7 +248,7 @@ def _drive(parser: CitationParser, given: _Given, complete: _Complete) -> Genera
         given.close()
 
 
-async def _adrive(parser: CitationParser, given: _Given, complete: _Complete) -> AsyncGenerator[Event, None]:
+async def _adrive(parser: CitationParser, given: Given, complete: _Complete) -> AsyncGenerator[Event, None]:
     idle, passed, delta = parser._idle, 0, ""
     try:
         async for delta in given.deltas:

@@ -2,6 +2,8 @@
 
 import re
 
+REPLACEMENT = "\ufffd"
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -17,4 +19,13 @@ def replace_surrogates(text: str) -> tuple[str, int]:
     if not _SURROGATE.search(text):
         return text, 0
     joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-    return _SURROGATE.subn("\ufffd", joined)
+    return _SURROGATE.subn(REPLACEMENT, joined)
+
+
+def split_half(text: str) -> tuple[str, str]:
+    """Cut off a high surrogate at the end, which may be the first half of a character.
+
+    Returns:
+        The text without it, and it or an empty string.
+    """
+    return (text[:-1], text[-1]) if "\ud800" <= text[-1:] <= "\udbff" else (text, "")

@@ -14,7 +14,7 @@ ROOMS = [
     *("events", "fields", "body", "grammar", "format", "surrogates", "sse"),
     *("options", "parser", "guide", "sources", "units"),
     *("material", "prompt", "resolve", "spacing", "history", "annotations"),
-    *("stream", "lint", "openai", "render", "ui"),
+    *("driver", "stream", "lint", "openai", "render", "ui"),
     "",  # `streamcite` itself, which gathers the public names
     *("relay", "testing", "ask", "serve"),
     "cli",

@@ -1,5 +1,26 @@
-"""Adapters for the streams of the ``openai`` client: they hand in its deltas and never import it."""
+"""Adapters for the streams of the ``openai`` client: as events, or as the client's own objects, cleaned.
 
-from .chat import chat_events
+They import the client only where they make a new object of it.
+"""
 
-__all__ = ["chat_events"]
+from .chat import chat_events, clean_chat, clean_completion
+from .parts import Channel, Part, PartResult, StreamResult
+from .responses import clean_response, clean_responses, responses_events
+from .views import AsyncEventView, AsyncObjectView, EventView, ObjectView
+
+__all__ = [
+    "AsyncEventView",
+    "AsyncObjectView",
+    "Channel",
+    "EventView",
+    "ObjectView",
+    "Part",
+    "PartResult",
+    "StreamResult",
+    "chat_events",
+    "clean_chat",
+    "clean_completion",
+    "clean_response",
+    "clean_responses",
+    "responses_events",
+]

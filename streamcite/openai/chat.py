@@ -1,101 +1,165 @@
-"""Chat completion streams: the events of the answer in choice 0.
-
-Chunks are read by attribute, whatever their class, since the client builds them without validation: any field may be
-absent, None, or of another type than it is declared. What is read in another way than by attribute is refused: taken
-for a chunk without text, it would lose the whole answer.
-"""
+"""Chat completions of the ``openai`` client: as events, or as its own objects with their texts cleaned."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import AsyncIterable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from streamcite.stream import AsyncEventStream, EventStream, aiter_events, iter_events
+from streamcite.annotations import AnnotationOptions, Unit, When
+
+from .chat_core import ChatCore
+from .chat_objects import ChatCleaner
+from .objects import fields
+from .views import AsyncEventView, AsyncObjectView, EventView, ObjectView, event_view, object_view
 
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from openai.types.chat import ChatCompletionChunk
+    from openai.lib.streaming.chat import AsyncChatCompletionStream, ChatCompletionStream
 
     from streamcite.options import ParserOptions
+    from streamcite.sources import Source
 
-_NOT_BY_ATTRIBUTE = (Mapping, str, bytes)
+_T = TypeVar("_T")
+# What is given back as it came.
+_Helper = TypeVar("_Helper", bound="AsyncChatCompletionStream[Any] | ChatCompletionStream[Any]")
 
 
 @overload
-def chat_events(stream: AsyncIterable[ChatCompletionChunk], **options: Unpack[ParserOptions]) -> AsyncEventStream: ...
-@overload
-def chat_events(stream: Iterable[ChatCompletionChunk], **options: Unpack[ParserOptions]) -> EventStream: ...
 def chat_events(
-    stream: AsyncIterable[ChatCompletionChunk] | Iterable[ChatCompletionChunk], **options: Unpack[ParserOptions]
-) -> AsyncEventStream | EventStream:
+    stream: AsyncIterable[Any], *, snapshot: Mapping[str, Any] | None = None, **options: Unpack[ParserOptions]
+) -> AsyncEventView: ...
+@overload
+def chat_events(
+    stream: Iterable[Any], *, snapshot: Mapping[str, Any] | None = None, **options: Unpack[ParserOptions]
+) -> EventView: ...
+def chat_events(
+    stream: AsyncIterable[Any] | Iterable[Any],
+    *,
+    snapshot: Mapping[str, Any] | None = None,
+    **options: Unpack[ParserOptions],
+) -> AsyncEventView | EventView:
     """Read a streamed chat completion as events: the clean text of choice 0, and its citations in their places.
 
-    Whatever a chunk carries besides (other choices, tool calls, refusals, usage) is passed over. What is held when
-    the stream ends counts as complete only if choice 0 finished with ``stop``; see `CitationParser.close`.
+    Iterate over ``iter_parts()`` instead for every text of every choice: answers, refusals, reasoning. What is held
+    when a choice finishes counts as complete only if it finished with ``stop``; see `CitationParser.close`.
 
     Args:
         stream: what ``client.chat.completions.create(stream=True)`` returned, awaited if the client is the async one;
-            or any other (async) iterable of chat completion chunks. It is closed with the events.
-        options: as for `CitationParser`.
+            what entering ``client.chat.completions.stream()`` gave; or any other (async) iterable of chunks, as the
+            client's objects or as dicts. It is closed with the events.
+        snapshot: what ``snapshot()`` of an earlier view gave, to go on where that stopped; ``stream`` must then give
+            the chunks that it has not read.
+        options: as for `CitationParser`; with a snapshot, those of the view that gave it.
 
     Returns:
-        An `AsyncEventStream` for an async stream, else an `EventStream`.
+        An `AsyncEventView` for an async stream, else an `EventView`.
 
     Raises:
         TypeError: ``stream`` is no stream of chunks, but say a coroutine that was not awaited; while iterating, it
-            gives dicts, strings, or the events of ``client.chat.completions.stream()``, and not chunks.
-        ValueError: an option is of the wrong type or out of its range.
+            gives strings, or events of the Responses API, and not chunks.
+        ValueError: an option is of the wrong type or out of its range; ``snapshot`` is none.
 
     Source: the API reference, "The chat completion chunk object".
     """
-    choice = _Choice()
-    if isinstance(stream, AsyncIterable):
-        return aiter_events(stream, text=choice.text, complete=choice.complete, **options)
-    # A whole ChatCompletion can be iterated too, as any pydantic model: over its fields.
-    if isinstance(stream, Iterable) and not isinstance(stream, _NOT_BY_ATTRIBUTE) and not hasattr(stream, "choices"):
-        return iter_events(stream, text=choice.text, complete=choice.complete, **options)
-    raise TypeError(
-        f"stream: must be what create(stream=True) returns, awaited if it is async, not {type(stream).__name__}"
-    )
+    return event_view(ChatCore(options, snapshot), stream)
 
 
-class _Choice:
-    """Choice 0 of one stream: picks its text out of each chunk, and knows whether it finished by itself."""
+@overload
+def clean_chat(  # type: ignore[overload-overlap]  # it is iterable too, and the first that fits is taken
+    stream: _Helper,
+    *,
+    sources: Mapping[str, Source] | None = None,
+    annotations: When = "streamed",
+    unit: Unit = "codepoint",
+    **options: Unpack[ParserOptions],
+) -> _Helper: ...
+@overload
+def clean_chat(
+    stream: AsyncIterable[_T],
+    *,
+    sources: Mapping[str, Source] | None = None,
+    annotations: When = "streamed",
+    unit: Unit = "codepoint",
+    **options: Unpack[ParserOptions],
+) -> AsyncObjectView[_T]: ...
+@overload
+def clean_chat(
+    stream: Iterable[_T],
+    *,
+    sources: Mapping[str, Source] | None = None,
+    annotations: When = "streamed",
+    unit: Unit = "codepoint",
+    **options: Unpack[ParserOptions],
+) -> ObjectView[_T]: ...
+def clean_chat(
+    stream: Any,
+    *,
+    sources: Mapping[str, Source] | None = None,
+    annotations: When = "streamed",
+    unit: Unit = "codepoint",
+    **options: Unpack[ParserOptions],
+) -> Any:
+    """Clean a streamed chat completion in place: the same chunks in the same order, without markers.
 
-    __slots__ = ("_stopped",)
+    A chunk whose text was only markup is left out, unless it has anything else. What a choice still holds when it
+    finishes comes in a chunk before that. Tool calls, and all else that is no text, pass as they are.
 
-    def __init__(self) -> None:
-        self._stopped = False
+    Args:
+        stream: as for `chat_events`. What ``client.chat.completions.stream()`` gives is changed and returned, and must
+            not have been iterated over; its events, snapshots and final completion are clean too.
+        sources: what the citations point to, by source id. A citation of a source with a URL becomes a ``url_citation``
+            in the delta's ``annotations``, with the number that the client's ``.stream()`` needs. Without it there are
+            none.
+        annotations: ``streamed``: each comes with the text before it; ``final``: all in one chunk before the finish;
+            ``off``: none. Those that the server sends itself are moved to the clean text in any case.
+        unit: what the offsets in annotations count, the server's too: ``codepoint``, or ``utf16`` for JavaScript.
+        options: as for `CitationParser`.
 
-    def text(self, chunk: Any) -> str | None:
-        """Give the chunk's text for this choice, None where it has none.
+    Returns:
+        An `AsyncObjectView` for an async stream, else an `ObjectView`; or the stream that ``.stream()`` gave.
 
-        Raises:
-            TypeError: its text, if it has any, is where no chunk has it.
-        """
-        choices = getattr(chunk, "choices", None)
-        if not isinstance(choices, Iterable):
-            _check(chunk)
-            return None
-        for choice in choices:
-            if getattr(choice, "index", 0):
-                continue
-            if getattr(choice, "finish_reason", None) == "stop":
-                self._stopped = True
-            content = getattr(getattr(choice, "delta", None), "content", None)
-            if isinstance(content, str):
-                return content
-        return None
+    Raises:
+        TypeError, ValueError: as `chat_events`; ``sources`` is no mapping; ``annotations`` or ``unit`` is none of those
+            named.
 
-    def complete(self) -> bool:
-        """Tell whether the choice has finished with ``stop``."""
-        return self._stopped
+    Source: the API reference, "The chat completion chunk object".
+    """
+    wanted = AnnotationOptions(sources=sources, annotations=annotations, unit=unit)
+    return object_view(ChatCleaner(ChatCore(options), wanted), stream)
 
 
-def _check(chunk: object) -> None:
-    if not hasattr(chunk, "choices") and (isinstance(chunk, _NOT_BY_ATTRIBUTE) or hasattr(chunk, "type")):
-        raise TypeError(
-            f"stream: must give chunks, as create(stream=True) does, not {type(chunk).__name__}; "
-            "for any other stream use iter_events or aiter_events, with a function as text"
-        )
+def clean_completion(
+    completion: _T,
+    *,
+    sources: Mapping[str, Source] | None = None,
+    annotations: When = "streamed",
+    unit: Unit = "codepoint",
+    **options: Unpack[ParserOptions],
+) -> _T:
+    """Clean a whole chat completion: what `clean_chat` gives of the stream of it, added up.
+
+    Args:
+        completion: what ``client.chat.completions.create()`` returned, or a dict of the same shape. It is not changed.
+        sources: as for `clean_chat`; the annotations are in the message.
+        annotations: as for `clean_chat`; ``streamed`` and ``final`` come to the same.
+        unit: as for `clean_chat`.
+        options: as for `CitationParser`.
+
+    Returns:
+        A copy with clean texts.
+
+    Raises:
+        TypeError: it is no completion; ``sources`` is no mapping.
+        ValueError: as `clean_chat`.
+
+    Source: the API reference, "The chat completion object".
+    """
+    wanted = AnnotationOptions(sources=sources, annotations=annotations, unit=unit)
+    cleaner = ChatCleaner(ChatCore(options), wanted, whole=True)
+    if "choices" not in fields(completion):
+        raise TypeError(f"completion: must be a chat completion, not {type(completion).__name__}")
+    cleaned = copy.deepcopy(completion)
+    cleaner.read(cleaned)
+    return cleaned

@@ -1,0 +1,153 @@
+"""The standard shapes of annotations, once for every adapter, protocol and relay; and where they stand.
+
+A citation is a point in the clean text: its annotation begins and ends there.
+
+Source: the API reference, "The chat completion object" (message annotations) and "The response object" (output text
+annotations).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+from .events import Citation, Event, raw_of
+from .sources import Source
+
+Unit: TypeAlias = Literal["codepoint", "utf16"]
+When: TypeAlias = Literal["streamed", "final", "off"]
+Annotation: TypeAlias = dict[str, Any]
+# The annotations of one citation, which stands at an offset.
+Shape: TypeAlias = Callable[[Iterable[Source], int], list[Annotation]]
+
+# What counts in the text, by the type of an annotation. The index of a file_path is no offset.
+_OFFSETS = {
+    "url_citation": ("start_index", "end_index"),
+    "container_file_citation": ("start_index", "end_index"),
+    "file_citation": ("index",),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotationOptions:
+    """Say which annotations there are.
+
+    Attributes:
+        sources: what citations point to, by source id; None: citations give no annotations.
+        annotations: ``streamed``, each with the text before it; ``final``, all before the end; ``off``, none.
+        unit: what offsets count: code points, or the UTF-16 units of JavaScript.
+
+    Raises:
+        TypeError: ``sources`` is no mapping.
+        ValueError: ``annotations`` or ``unit`` is none of those named.
+    """
+
+    sources: Mapping[str, Source] | None = None
+    annotations: When = "streamed"
+    unit: Unit = "codepoint"
+
+    def __post_init__(self) -> None:
+        if self.sources is not None and not isinstance(self.sources, Mapping):
+            raise TypeError(f"sources: must be a mapping or None, not {type(self.sources).__name__}")
+        for name, kind in {"annotations": When, "unit": Unit}.items():
+            if (value := getattr(self, name)) not in get_args(kind):
+                raise ValueError(f"{name}: must be one of {', '.join(map(repr, get_args(kind)))}, not {value!r}")
+
+    def annotator(self, shape: Shape) -> Annotator:
+        """Make what annotates one text."""
+        sources = self.sources if self.annotations != "off" else None
+        return Annotator(sources or {}, self.unit, shape)
+
+
+class Annotator:
+    """Give the annotations of one text, from its events in order."""
+
+    def __init__(self, sources: Mapping[str, Source], unit: Unit, shape: Shape) -> None:
+        self._sources = sources
+        self._shape = shape
+        self._size = size_in(unit)
+        self._offset = 0
+
+    def take(self, events: Iterable[Event]) -> list[Annotation]:
+        """Give the annotations of the citations among the next events."""
+        if not self._sources:
+            return []
+        found: list[Annotation] = []
+        for event in events:
+            if isinstance(event, Citation):
+                ids = dict.fromkeys(event.source_ids)
+                found += self._shape([self._sources[id] for id in ids if id in self._sources], self._offset)
+            else:
+                self._offset += self._size(str(event))
+        return found
+
+
+class CleanOffsets:
+    """Move offsets in a text as the model wrote it to where they stand in the clean text."""
+
+    def __init__(self, unit: Unit = "codepoint") -> None:
+        self._size = size_in(unit)
+        self._raw = self._clean = 0
+        self._starts: list[int] = []  # of all that is no text
+        self._places: list[tuple[int, int, int]] = []  # its end, and where that and its start are in the clean text
+
+    def take(self, events: Iterable[Event]) -> None:
+        """Learn the next events."""
+        for event in events:
+            start, at = self._raw, self._clean
+            self._raw += self._size(raw_of(event))
+            self._clean += self._size(str(event))
+            if not isinstance(event, str):
+                self._starts.append(start)
+                self._places.append((self._raw, self._clean, at))
+
+    def __call__(self, offset: int) -> int:
+        """Give the offset in the clean text; of one inside a marker that of the marker."""
+        before = bisect_left(self._starts, offset) - 1
+        if before < 0:
+            return offset
+        end, behind, at = self._places[before]
+        return behind + offset - end if offset >= end else at
+
+    def moved(self, annotation: Mapping[str, Any]) -> dict[str, int]:
+        """Give the fields of an annotation that change, as they are in the clean text."""
+        names = _OFFSETS.get(str(annotation.get("type")), ())
+        offsets = {name: annotation.get(name) for name in names}
+        moved = {name: self(offset) for name, offset in offsets.items() if type(offset) is int}
+        return {name: offset for name, offset in moved.items() if offset != offsets[name]}
+
+
+def size_in(unit: Unit) -> Callable[[str], int]:
+    """Give the function that tells how long a text is in a unit."""
+    return len if unit == "codepoint" else _utf16_size
+
+
+def _utf16_size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def chat_annotations(sources: Iterable[Source], offset: int) -> list[Annotation]:
+    """Give the annotations of a chat completion's message; those of sources with a URL, as it has no others."""
+    cited = [_url_citation(source, source.url, offset) for source in sources if source.url]
+    return [{"type": "url_citation", "url_citation": place} for place in cited]
+
+
+def responses_annotations(sources: Iterable[Source], offset: int) -> list[Annotation]:
+    """Give the annotations of a response's text: of a URL, or else of a file that has the source's title as name."""
+    return [
+        {"type": "url_citation", **_url_citation(source, source.url, offset)}
+        if source.url
+        else {
+            "type": "file_citation",
+            "file_id": source.id,
+            "filename": source.title or source.id,
+            "index": offset,
+        }
+        for source in sources
+    ]
+
+
+def _url_citation(source: Source, url: str, offset: int) -> Annotation:
+    return {"start_index": offset, "end_index": offset, "title": source.title or url, "url": url}

@@ -1,0 +1,156 @@
+"""Chunks in, items out: read a stream that was given, hand on what comes of it, and close it once. No state logic.
+
+`drive` and `adrive` are the same loop, synchronous and not, over any `Core`. `stream` has a leaner pair of its own for
+chunks that are just deltas.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator
+from typing import Any, Protocol, TypeVar
+
+_T = TypeVar("_T")
+
+# Closing a response takes milliseconds; one that takes longer than this, in seconds, is not worth waiting for.
+CLOSING_TIME = 10.0
+# After so many items of one chunk other tasks get their turn; fewer cost less than a checkpoint does.
+ITEMS_PER_TURN = 64
+
+
+class Core(Protocol[_T]):
+    """What a chunk means, without I/O."""
+
+    def read(self, chunk: Any) -> list[_T]:
+        """Give what comes of the next chunk."""
+
+    def end(self, *, stopped: bool) -> list[_T]:
+        """Give what comes of the end of the stream; ``stopped`` if an error was its end."""
+
+
+class Given:
+    """What was given, and what was read of it and not handed out: the state that the driver and the stream share.
+
+    So neither needs a reference to the other: a loop that is left lets go of the driver, which at once closes the rest.
+    """
+
+    __slots__ = ("_begun", "_open", "_pending", "deltas")
+
+    def __init__(self, deltas: Any, *given: object) -> None:
+        self.deltas: Any = deltas
+        self._open = list({id(each): each for each in (*reversed(given), deltas)}.values())
+        self._pending: list[Any] = []
+        self._begun = False
+
+    def begin(self) -> None:
+        """Say that the reading begins.
+
+        Raises:
+            RuntimeError: it has begun before, in another iteration.
+        """
+        if self._begun:
+            raise RuntimeError("this stream is being read already: iterate over it, or over its iter_parts(), not both")
+        self._begun = True
+
+    @property
+    def pending(self) -> list[Any]:
+        """Give what was read and not handed out yet, in order."""
+        return self._pending[::-1]
+
+    def hand_out(self, items: list[_T]) -> Iterator[_T]:
+        """Give the items one by one; until then they are pending."""
+        self._pending = pending = items[::-1]
+        while pending:
+            yield pending.pop()
+
+    def close(self) -> None:
+        """Close what is open, the iterator before what it came from; an error in one does not leave the rest open."""
+        while self._open:
+            close = getattr(self._open.pop(), "close", None)
+            if close is not None:
+                try:
+                    close()
+                finally:
+                    self.close()
+
+    async def aclose(self) -> None:
+        """As `close`, by ``aclose`` or else ``close``, a coroutine or not."""
+        if not any(hasattr(each, "aclose") or hasattr(each, "close") for each in self._open):
+            return
+        from anyio import move_on_after  # loaded when an asynchronous stream needs it, not with the package
+
+        with move_on_after(CLOSING_TIME, shield=True):
+            await self._aclose()
+
+    async def _aclose(self) -> None:
+        while self._open:
+            each = self._open.pop()
+            close = getattr(each, "aclose", None) or getattr(each, "close", None)
+            if close is not None:
+                try:
+                    result = close()
+                    if inspect.isawaitable(result):
+                        await result
+                finally:
+                    await self._aclose()
+
+
+def drive(core: Core[_T], given: Given) -> Generator[_T, None, None]:
+    """Read all chunks through a core. An error of the stream is raised behind what was held."""
+    given.begin()
+    failure: Exception | None = None
+    try:
+        while True:
+            try:
+                chunk = next(given.deltas)
+            except StopIteration:
+                break
+            except Exception as error:  # noqa: BLE001  # raised below
+                failure = error
+                break
+            items = core.read(chunk)
+            if len(items) == 1:
+                yield items[0]
+            else:
+                yield from given.hand_out(items)
+        yield from given.hand_out(core.end(stopped=failure is not None))
+        if failure is not None:
+            raise failure
+    finally:
+        given.close()
+
+
+async def adrive(core: Core[_T], given: Given) -> AsyncGenerator[_T, None]:
+    """As `drive`, of an asynchronous stream."""
+    given.begin()
+    failure: Exception | None = None
+    following: Callable[[], Any] = given.deltas.__anext__
+    try:
+        while True:
+            try:
+                chunk = await following()
+            except StopAsyncIteration:
+                break
+            except Exception as error:  # noqa: BLE001  # raised below
+                failure = error
+                break
+            items = core.read(chunk)
+            if len(items) == 1:
+                yield items[0]
+            elif items:
+                for number, item in enumerate(given.hand_out(items), 1):
+                    yield item
+                    if number % ITEMS_PER_TURN == 0:
+                        await _checkpoint()
+        for item in given.hand_out(core.end(stopped=failure is not None)):
+            yield item
+        if failure is not None:
+            raise failure
+    finally:
+        await given.aclose()
+
+
+async def _checkpoint() -> None:
+    from anyio.lowlevel import checkpoint  # loaded when it is needed, as below
+
+    await checkpoint()

@@ -1,0 +1,94 @@
+"""The client's objects, and dicts of the same shape, read and written alike.
+
+The client builds its objects without validation: any field may be absent, None, or of another type than is declared,
+and a field that its class does not declare stands in a dict of its own. So fields are read from where the object keeps
+them, which also costs less than a failed look at an attribute.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Container
+from typing import Any
+
+_NO_FIELDS: dict[str, Any] = {}
+
+
+def fields(value: object) -> dict[str, Any]:
+    """Give the fields that are declared, as they stand; those of a dict; none of what has no fields."""
+    if isinstance(value, dict):
+        return value
+    return getattr(value, "__dict__", _NO_FIELDS)
+
+
+def extras(value: object) -> dict[str, Any]:
+    """Give the fields that are not declared; for what keeps no such difference, all."""
+    if isinstance(value, dict):
+        return value
+    found = getattr(value, "__pydantic_extra__", None)
+    return found if isinstance(found, dict) else fields(value)
+
+
+def get(value: object, name: str) -> Any:
+    """Give a field, declared or not; None if it is absent."""
+    found = fields(value).get(name)
+    return extras(value).get(name) if found is None else found
+
+
+def get_list(value: object, name: str) -> list[Any]:
+    """Give a field that holds a list; an empty one if it holds anything else."""
+    found = get(value, name)
+    return found if isinstance(found, list) else []
+
+
+def get_str(value: object, name: str) -> str:
+    """Give a field that holds a string; an empty one if it holds anything else."""
+    found = get(value, name)
+    return found if isinstance(found, str) else ""
+
+
+def get_index(value: object, name: str) -> int:
+    """Give a field that holds an int; 0 if it holds anything else, as with a server that numbers nothing."""
+    found = get(value, name)
+    return found if type(found) is int else 0
+
+
+def put(value: object, name: str, new: object) -> None:
+    """Set a field."""
+    if isinstance(value, dict):
+        value[name] = new
+    else:
+        setattr(value, name, new)
+
+
+def drop(value: object, name: str) -> None:
+    """Remove a field: set it to None where it is declared."""
+    if isinstance(value, dict):
+        value.pop(name, None)
+    elif name in fields(value):
+        setattr(value, name, None)
+    else:
+        extras(value).pop(name, None)
+
+
+def put_list(value: object, name: str, items: list[Any]) -> None:
+    """Set a field to a list of objects, of which those that are dicts become what the object's class declares."""
+    construct = getattr(type(value), "construct", None)
+    if not isinstance(value, dict) and construct is not None and items:
+        items = fields(construct(**{name: items})).get(name, items)
+    put(value, name, items)
+
+
+def as_dict(value: object) -> dict[str, Any]:
+    """Give an object as a dict of its own."""
+    convert = getattr(value, "to_dict", None)
+    return dict(fields(value)) if convert is None else convert()
+
+
+def bare(value: Any, keep: Container[str]) -> Any:
+    """Copy an object without its fields, but for those to keep."""
+    copied = copy.copy(value)
+    for name in {**fields(value), **extras(value)}:
+        if name not in keep:
+            drop(copied, name)
+    return copied

@@ -1,0 +1,332 @@
+"""The texts of one answer, each read by a parser of its own, and what came of them so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from streamcite.events import Citation, Event, Malformed, from_dict, raw_of, to_dict
+from streamcite.options import ParserOptions
+from streamcite.parser import SNAPSHOT_VERSION as PARSER_SNAPSHOT_VERSION
+from streamcite.parser import CitationParser, parse
+from streamcite.surrogates import REPLACEMENT, replace_surrogates, split_half
+
+SNAPSHOT_VERSION = 1
+
+Channel: TypeAlias = Literal["answer", "commentary", "reasoning", "refusal"]
+# Which text of a stream: `Part` without the channel, which not every place tells.
+Key: TypeAlias = tuple[int, int, str]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Part:
+    """Name one text of an answer. Parts of one channel are in the order of the answer.
+
+    Attributes:
+        channel: ``answer``; ``commentary`` (a Responses message of that phase); ``reasoning`` (its text, or a summary
+            of it); ``refusal``.
+        index: of the choice (chat completions), or the output item (Responses).
+        content_index: of the text within the output item; 0 for chat completions.
+        field: where the API has it: ``content``, ``refusal``, ``reasoning_content`` or ``reasoning`` (chat
+            completions); ``output_text``, ``refusal``, ``reasoning_text`` or ``summary_text`` (Responses).
+    """
+
+    channel: Channel
+    index: int
+    content_index: int
+    field: str
+
+    @property
+    def key(self) -> Key:
+        """Give what tells it from every other part."""
+        return self.index, self.content_index, self.field
+
+    @property
+    def is_answer(self) -> bool:
+        """Say whether plain iteration gives it: the answer, of chat completions in choice 0 only."""
+        return self.channel == "answer" and (self.index == 0 or self.field == "output_text")
+
+
+PartEvent: TypeAlias = tuple[Part, Event]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartResult:
+    """Tell what came of one text so far.
+
+    Attributes:
+        part: which text.
+        text: what the reader sees of it.
+        raw: as the model wrote it, without what is still held; surrogates that stand alone are U+FFFD.
+        citations: in order; offsets count within ``raw`` and ``text``, in code points.
+        malformed: in order.
+        finish_reason: the choice's (chat completions); ``completed``, ``failed`` or the reason why the response is
+            incomplete (Responses); None before.
+        replaced: how many lone surrogates the model wrote.
+        snapshot_mismatch: whether the stream repeated the text, as when it is done, and repeated another one. What came
+            first was handed out, and counts.
+    """
+
+    part: Part
+    text: str
+    raw: str
+    citations: tuple[Citation, ...]
+    malformed: tuple[Malformed, ...]
+    finish_reason: str | None
+    replaced: int
+    snapshot_mismatch: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamResult:
+    """Tell what came of a stream so far.
+
+    Attributes:
+        parts: every text, in the order in which they began.
+        usage: the usage object that the stream gave, as it came; None before.
+        complete: whether the stream came to its proper end: every choice finished, or the response was completed or
+            incomplete. False until then, and for good where the stream just stopped or broke.
+    """
+
+    parts: tuple[PartResult, ...]
+    usage: Any
+    complete: bool
+
+    @property
+    def answer(self) -> tuple[PartResult, ...]:
+        """Give the texts of the answer in order: of choice 0 (chat completions), of all messages (Responses)."""
+        parts = [part for part in self.parts if part.part.is_answer]
+        return tuple(sorted(parts, key=lambda part: part.part))
+
+    @property
+    def text(self) -> str:
+        """Give what the reader sees of the answer."""
+        return "".join(part.text for part in self.answer)
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """Give the citations of the answer; offsets count within each part."""
+        return tuple(citation for part in self.answer for citation in part.citations)
+
+
+class Text:
+    """One text of an answer, as far as it was read."""
+
+    __slots__ = (
+        "_half", "_options", "_origin", "_parser", "complete", "done", "events", "finish_reason", "mismatch", "part",
+        "replaced", "template",
+    )  # fmt: skip
+
+    def __init__(self, part: Part, options: ParserOptions) -> None:
+        self.part = part
+        self._options = options
+        self._parser = CitationParser(**options)
+        self._origin = (0, 0)  # where its first event stands, in the input and in the clean text
+        self._half = ""  # a high surrogate, which may be the first half of a character
+        self.events: list[Event] = []
+        self.complete: bool | None = None  # once it is closed: whether it ended by itself
+        self.done = False  # whether the stream said that no more deltas of it come
+        self.finish_reason: str | None = None
+        self.replaced = 0
+        self.mismatch = False
+        self.template: Any = None  # the object that held its last delta
+
+    @property
+    def begun(self) -> bool:
+        """Say whether anything of it was read."""
+        return bool(self.events or self.held or self._origin[0])
+
+    @property
+    def held(self) -> str:
+        """Give the end of what was read that no event holds."""
+        return self._parser.held + self._half
+
+    def feed(self, delta: str) -> list[Event]:
+        """Read what comes next, also behind the end."""
+        if self.complete is not None:
+            self._go_on_at(self._end())
+            self.complete = None
+        if self._half or not (delta.isascii() or delta.isprintable()):  # a surrogate is not printable
+            delta, self._half = split_half(self._half + delta)
+            delta, replaced = replace_surrogates(delta)
+            self.replaced += replaced
+        events = self._parser.feed(delta)
+        self.events += events
+        return events
+
+    def catch_up(self, whole: str) -> list[Event]:
+        """Read what no delta has brought of the whole text: all of it, the rest, or nothing."""
+        whole, replaced = replace_surrogates(whole)
+        known, rest = "".join(map(raw_of, self.events)) + self._parser.held, whole[self._origin[0] :]
+        if not rest.startswith(known):
+            self.mismatch = True
+            return []
+        if len(rest) == len(known):
+            return []
+        self._half = ""  # it is in the rest
+        events = self.feed(rest[len(known) :])
+        self.replaced = max(self.replaced, replaced)
+        return events
+
+    def reading_of(self, whole: str) -> list[Event]:
+        """Give the events of the whole text, as far as they are certain."""
+        whole, _ = replace_surrogates(whole)
+        if not self._origin[0] and not self.held and "".join(map(raw_of, self.events)) == whole:
+            return self.events
+        return parse(whole, complete=bool(self.complete), **self._options)
+
+    def close(self, *, complete: bool) -> list[Event]:
+        """End the text, and settle what is held."""
+        if self.complete is not None:
+            return []
+        self.complete = complete
+        events: list[Event] = []
+        if self._half:
+            self._half = ""
+            self.replaced += 1
+            events += self._parser.feed(REPLACEMENT)
+        events += self._parser.close(complete=complete)
+        self.events += events
+        return events
+
+    def snapshot(self) -> dict[str, Any]:
+        """Give the state as JSON values."""
+        return {
+            "part": [self.part.channel, self.part.index, self.part.content_index, self.part.field],
+            "parser": _state_at(self._end()) if self.complete is not None else self._parser.snapshot(),
+            "half": ord(self._half) if self._half else None,  # as a number, since it has no UTF-8
+        }
+
+    @classmethod
+    def restore(cls, snapshot: dict[str, Any], options: ParserOptions) -> Text:
+        """Go on where a snapshot was taken."""
+        state, half = snapshot["parser"], snapshot["half"]
+        text = cls(Part(*snapshot["part"]), options)
+        text._parser = CitationParser.restore(state, **options)
+        text._origin = (state["offset"], state["position"])
+        text._half = "" if half is None else chr(half)
+        return text
+
+    def result(self) -> PartResult:
+        """Tell what came of it so far."""
+        return PartResult(
+            part=self.part,
+            text="".join(map(str, self.events)),
+            raw="".join(map(raw_of, self.events)),
+            citations=tuple(event for event in self.events if isinstance(event, Citation)),
+            malformed=tuple(event for event in self.events if isinstance(event, Malformed)),
+            finish_reason=self.finish_reason,
+            replaced=self.replaced,
+            snapshot_mismatch=self.mismatch,
+        )
+
+    def _end(self) -> tuple[int, int]:
+        offset, position = self._origin
+        return offset + sum(len(raw_of(each)) for each in self.events), position + sum(
+            len(str(each)) for each in self.events
+        )
+
+    def _go_on_at(self, place: tuple[int, int]) -> None:
+        self._parser = CitationParser.restore(_state_at(place), **self._options)
+
+
+def _state_at(place: tuple[int, int]) -> dict[str, Any]:
+    """Give the snapshot of a parser that holds nothing."""
+    return {"version": PARSER_SNAPSHOT_VERSION, "held": [], "offset": place[0], "position": place[1]}
+
+
+def _key(index: int, content_index: int, field: str) -> Key:
+    return index, content_index, field
+
+
+class Change(NamedTuple):
+    """What one place in a chunk, or the end of a text, did to a text.
+
+    Attributes:
+        text: the text.
+        new: the events that came of it.
+        holder: the object that holds the place; None where no place does, as when what was held is settled.
+        name: the field of the holder where the text stands.
+        whole: where the place holds the whole text: that; else None.
+    """
+
+    text: Text
+    new: list[Event]
+    holder: Any = None
+    name: str = ""
+    whole: str | None = None
+
+
+class Step(NamedTuple):
+    """One chunk with the changes it makes; without a chunk, what was settled between two.
+
+    Attributes:
+        chunk: the chunk, or None.
+        changes: in the order of the places in it.
+    """
+
+    chunk: Any
+    changes: list[Change]
+
+
+class Texts:
+    """The texts of one stream: the state that the cores of both APIs share.
+
+    Attributes:
+        usage: the stream's usage object.
+        ended: whether the stream was read to its end, without an error.
+    """
+
+    def __init__(self, options: ParserOptions) -> None:
+        CitationParser(**options)  # a wrong option is misuse at once, not when the first text begins
+        self.options = options
+        self._texts: dict[Key, Text] = {}
+        self.usage: Any = None
+        self.ended = False
+
+    def __iter__(self) -> Iterator[Text]:
+        return iter(self._texts.values())
+
+    def get(self, key: Key, channel: Channel) -> Text:
+        """Give a text, which begins when it is asked for."""
+        text = self._texts.get(key)
+        if text is None:
+            text = self._texts[key] = Text(Part(channel, *key), self.options)
+        return text
+
+    def snapshot(self, pending: Iterable[PartEvent]) -> dict[str, Any]:
+        """Give the state as JSON values, with the events that were not handed out yet."""
+        return {
+            "version": SNAPSHOT_VERSION,
+            "texts": [text.snapshot() for text in self],
+            "pending": [[part.key, to_dict(event)] for part, event in pending],
+        }
+
+    def restore(self, snapshot: Mapping[str, Any]) -> list[Change]:
+        """Take up the texts of a snapshot, and give the events that were not handed out.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is none.
+        """
+        if snapshot["version"] != SNAPSHOT_VERSION:
+            raise ValueError(f"its version must be {SNAPSHOT_VERSION}")
+        for each in snapshot["texts"]:
+            text = Text.restore(each, self.options)
+            self._texts[text.part.key] = text
+        return [Change(self._texts[_key(*key)], [from_dict(event)]) for key, event in snapshot["pending"]]
+
+    def settle(self, texts: Iterable[Text], *, complete: bool, reason: str | None = None) -> list[Change]:
+        """Close texts, and give what was held in them."""
+        changes = []
+        for text in texts:
+            if reason is not None:
+                text.finish_reason = reason
+            if new := text.close(complete=complete):
+                changes.append(Change(text, new))
+        return changes
+
+    def result(self, *, finished: bool) -> StreamResult:
+        """Tell what came of all."""
+        parts = tuple(text.result() for text in self)
+        return StreamResult(parts=parts, usage=self.usage, complete=finished and self.ended)

@@ -1,0 +1,167 @@
+"""Responses of the ``openai`` client: as events, or as its own objects with their texts cleaned."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import AsyncIterable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from streamcite.annotations import AnnotationOptions, Unit, When
+
+from .objects import fields, get
+from .responses_core import ResponsesCore
+from .responses_objects import ResponsesCleaner
+from .views import AsyncEventView, AsyncObjectView, EventView, ObjectView, event_view, object_view
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from openai.lib.streaming.responses import AsyncResponseStream, ResponseStream
+
+    from streamcite.options import ParserOptions
+    from streamcite.sources import Source
+
+_T = TypeVar("_T")
+# What is given back as it came.
+_Helper = TypeVar("_Helper", bound="AsyncResponseStream[Any] | ResponseStream[Any]")
+
+
+@overload
+def responses_events(
+    stream: AsyncIterable[Any], *, snapshot: Mapping[str, Any] | None = None, **options: Unpack[ParserOptions]
+) -> AsyncEventView: ...
+@overload
+def responses_events(
+    stream: Iterable[Any], *, snapshot: Mapping[str, Any] | None = None, **options: Unpack[ParserOptions]
+) -> EventView: ...
+def responses_events(
+    stream: AsyncIterable[Any] | Iterable[Any],
+    *,
+    snapshot: Mapping[str, Any] | None = None,
+    **options: Unpack[ParserOptions],
+) -> AsyncEventView | EventView:
+    """Read a streamed response as events: the clean text of the answer, message after message, and its citations.
+
+    Messages of the phase ``commentary`` are no answer. Iterate over ``iter_parts()`` instead for every text: answers,
+    commentary, reasoning and its summaries, refusals. What is held when the stream ends counts as complete only if the
+    response was completed; see `CitationParser.close`.
+
+    Args:
+        stream: what ``client.responses.create(stream=True)`` or ``client.responses.retrieve(id, stream=True)``
+            returned, awaited if the client is the async one; what entering ``client.responses.stream()`` gave; or any
+            other (async) iterable of the events, as the client's objects or as dicts. It is closed with the events.
+        snapshot: what ``snapshot()`` of an earlier view of the same response gave, to go on from there; ``stream``
+            must begin behind its ``sequence_number``, which is what ``retrieve`` takes as ``starting_after``.
+        options: as for `CitationParser`; with a snapshot, those of the view that gave it.
+
+    Returns:
+        An `AsyncEventView` for an async stream, else a `EventView`.
+
+    Raises:
+        TypeError: ``stream`` is no stream of events, but say a coroutine that was not awaited; while iterating, it
+            gives strings, or chat completion chunks, and not events.
+        ValueError: an option is of the wrong type or out of its range; ``snapshot`` is none.
+
+    Source: the API reference, "Responses: streaming events".
+    """
+    return event_view(ResponsesCore(options, snapshot), stream)
+
+
+@overload
+def clean_responses(  # type: ignore[overload-overlap]  # it is iterable too, and the first that fits is taken
+    stream: _Helper,
+    *,
+    sources: Mapping[str, Source] | None = None,
+    annotations: When = "streamed",
+    unit: Unit = "codepoint",
+    **options: Unpack[ParserOptions],
+) -> _Helper: ...
+@overload
+def clean_responses(
+    stream: AsyncIterable[_T],
+    *,
+    sources: Mapping[str, Source] | None = None,
+    annotations: When = "streamed",
+    unit: Unit = "codepoint",
+    **options: Unpack[ParserOptions],
+) -> AsyncObjectView[_T]: ...
+@overload
+def clean_responses(
+    stream: Iterable[_T],
+    *,
+    sources: Mapping[str, Source] | None = None,
+    annotations: When = "streamed",
+    unit: Unit = "codepoint",
+    **options: Unpack[ParserOptions],
+) -> ObjectView[_T]: ...
+def clean_responses(
+    stream: Any,
+    *,
+    sources: Mapping[str, Source] | None = None,
+    annotations: When = "streamed",
+    unit: Unit = "codepoint",
+    **options: Unpack[ParserOptions],
+) -> Any:
+    """Clean a streamed response in place: the same events in the same order, without markers, wherever text stands.
+
+    An event whose text was only markup is left out, and what is held at the end comes in an event of its own;
+    ``sequence_number`` counts on without gaps. Function calls, and all else that is no text, pass as they are.
+
+    Args:
+        stream: as for `responses_events`. What ``client.responses.stream()`` gives is changed and returned, and must
+            not have been iterated over; its events, snapshots and final response are clean too.
+        sources: what the citations point to, by source id. A citation becomes an annotation, in an event
+            ``response.output_text.annotation.added`` and wherever the finished text stands: a ``url_citation`` of a
+            source with a URL, else a ``file_citation`` with its title. Without it there are none.
+        annotations: ``streamed``: the events come behind the text; ``final``: all before the text is done; ``off``:
+            none. Those that the server sends itself are moved to the clean text in any case.
+        unit: what the offsets in annotations count, the server's too: ``codepoint``, or ``utf16`` for JavaScript.
+        options: as for `CitationParser`.
+
+    Returns:
+        An `AsyncObjectView` for an async stream, else an `ObjectView`; or the stream that ``.stream()`` gave.
+
+    Raises:
+        TypeError, ValueError: as `responses_events`; ``sources`` is no mapping; ``annotations`` or ``unit`` is none of
+            those named.
+
+    Source: the API reference, "Responses: streaming events".
+    """
+    wanted = AnnotationOptions(sources=sources, annotations=annotations, unit=unit)
+    return object_view(ResponsesCleaner(ResponsesCore(options), wanted), stream)
+
+
+def clean_response(
+    response: _T,
+    *,
+    sources: Mapping[str, Source] | None = None,
+    annotations: When = "streamed",
+    unit: Unit = "codepoint",
+    **options: Unpack[ParserOptions],
+) -> _T:
+    """Clean a whole response: what `clean_responses` gives in the last event of its stream.
+
+    Args:
+        response: what ``client.responses.create()`` or ``retrieve()`` returned, or a dict of the same shape. It is not
+            changed.
+        sources: as for `clean_responses`; the annotations are in the output texts.
+        annotations: as for `clean_responses`; ``streamed`` and ``final`` come to the same.
+        unit: as for `clean_responses`.
+        options: as for `CitationParser`.
+
+    Returns:
+        A copy with clean texts.
+
+    Raises:
+        TypeError: it is no response; ``sources`` is no mapping.
+        ValueError: as `clean_responses`.
+
+    Source: the API reference, "The response object".
+    """
+    wanted = AnnotationOptions(sources=sources, annotations=annotations, unit=unit)
+    if "output" not in fields(response):
+        raise TypeError(f"response: must be a response of the Responses API, not {type(response).__name__}")
+    cleaned = copy.deepcopy(response)
+    kind = "completed" if get(response, "status") in ("completed", None) else "incomplete"
+    ResponsesCleaner(ResponsesCore(options), wanted).read({"type": f"response.{kind}", "response": cleaned})
+    return cleaned

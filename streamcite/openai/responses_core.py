@@ -1,0 +1,257 @@
+"""The Responses API without I/O: where an event, or a whole response, has text, and what that does to it.
+
+A text comes in deltas, and whole in four more places. There it is only compared, but for what no delta has brought.
+
+Source: the API reference, "Responses: streaming events" and "The response object".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from streamcite.options import ParserOptions
+
+from .objects import fields, get, get_index, get_list, get_str
+from .parts import Change, Channel, Key, PartEvent, Step, StreamResult, Text, Texts
+
+# The events that bring text: the field of a part that it is, and what numbers the part.
+_DELTAS = {
+    "response.output_text.delta": ("output_text", "content_index"),
+    "response.refusal.delta": ("refusal", "content_index"),
+    "response.reasoning_text.delta": ("reasoning_text", "content_index"),
+    "response.reasoning_summary_text.delta": ("summary_text", "summary_index"),
+}
+# Those that repeat it: also where it stands.
+_DONE = {
+    "response.output_text.done": ("output_text", "content_index", "text"),
+    "response.refusal.done": ("refusal", "content_index", "refusal"),
+    "response.reasoning_text.done": ("reasoning_text", "content_index", "text"),
+    "response.reasoning_summary_text.done": ("summary_text", "summary_index", "text"),
+}
+_PARTS = {
+    "response.content_part.added": "content_index",
+    "response.content_part.done": "content_index",
+    "response.reasoning_summary_part.added": "summary_index",
+    "response.reasoning_summary_part.done": "summary_index",
+}
+_ITEMS = frozenset({"response.output_item.added", "response.output_item.done"})
+_ENDS = {"response.completed": True, "response.incomplete": False, "response.failed": False}
+_RESPONSES = frozenset({*_ENDS, "response.created", "response.in_progress", "response.queued"})
+# What ends a text, but does not say whether it ended by itself.
+_TEXT_ENDS = frozenset({*_DONE, *(kind for kind in _PARTS if kind.endswith(".done")), "response.output_item.done"})
+# Where a part has its text, by its type.
+_HOLDS = {"output_text": "text", "refusal": "refusal", "reasoning_text": "text", "summary_text": "text"}
+
+
+class Place(NamedTuple):
+    """One place with a whole text.
+
+    Attributes:
+        key: which text.
+        channel: which channel it is in, as far as is known.
+        holder: the object that holds the place.
+        name: in this field.
+        whole: the text.
+    """
+
+    key: Key
+    channel: Channel
+    holder: Any
+    name: str
+    whole: str
+
+
+class ResponsesCore:
+    """Read the events of one response, objects or dicts, of ``create``, ``retrieve`` or the client's ``.stream()``."""
+
+    def __init__(self, options: ParserOptions, snapshot: Mapping[str, Any] | None = None) -> None:
+        self._texts = Texts(options)
+        self._indexes: dict[str, int] = {}  # output index by item id
+        self._channels: dict[int, Channel] = {}  # of messages, by output index
+        self._waiting: list[
+            tuple[Any, list[Place]]
+        ] = []  # events that end a text, or repeat it, when something is held
+        self._sequence_number: int | None = None
+        self._finished = False
+        self._pending: list[Change] = []  # of a snapshot
+        if snapshot is not None:
+            self._restore(snapshot)
+
+    @property
+    def held(self) -> str:
+        """Give what is held of the answer."""
+        return "".join(text.held for text in self._texts if text.part.is_answer)
+
+    @property
+    def result(self) -> StreamResult:
+        """Tell what came so far."""
+        return self._texts.result(finished=self._finished)
+
+    def steps(self, event: Any) -> list[Step]:
+        """Read the next event.
+
+        Where a text ends and part of a marker is held, the event that ends it, and those behind it that repeat it, wait
+        for the one that tells whether the answer ended by itself.
+
+        Raises:
+            TypeError: it is no event.
+        """
+        kind = type_of(event)
+        number = fields(event).get("sequence_number")
+        if type(number) is int:
+            self._sequence_number = number
+        steps = self._take_pending()
+        ends = kind in _TEXT_ENDS
+        if self._waiting and not ends:
+            steps += self._settle_waiting(kind)
+        if delta := _DELTAS.get(kind):
+            return [*steps, Step(event, self._read_delta(event, *delta))]
+        places = list(self._places(event, kind))
+        changes = [change for place in places for change in self._catch_up(place, kind)]
+        if ends and (self._waiting or any(self._text(place).held for place in places)):
+            self._waiting.append((event, places))
+            return [*steps, Step(None, changes)]
+        if kind in _RESPONSES:
+            changes += self._read_response(event, kind)
+        for text in map(self._text, places):
+            text.done = text.done or ends
+        return [*steps, self._step(event, places, changes)]
+
+    def end(self, *, stopped: bool) -> list[Step]:
+        """Settle what no event has settled."""
+        self._texts.ended = not stopped
+        settled = Step(None, self._texts.settle(self._texts, complete=False))
+        return [*self._take_pending(), settled, *self._release()]
+
+    def _take_pending(self) -> list[Step]:
+        pending, self._pending = self._pending, []
+        return [Step(None, pending)] if pending else []
+
+    def item_id(self, index: int) -> str:
+        """Give the id of an output item; an empty string if no event has told it."""
+        return next((name for name, found in self._indexes.items() if found == index), "")
+
+    def snapshot(self, pending: Iterable[PartEvent]) -> dict[str, Any]:
+        """Give the state as JSON values, with the events that were not handed out yet."""
+        return self._texts.snapshot(pending) | {
+            "channels": [*self._channels.items()],
+            "indexes": self._indexes,
+            "sequence_number": self._sequence_number,
+        }
+
+    def _restore(self, snapshot: Mapping[str, Any]) -> None:
+        try:
+            self._pending = self._texts.restore(snapshot)
+            self._channels = dict(snapshot["channels"])
+            self._indexes = dict(snapshot["indexes"])
+            self._sequence_number = snapshot["sequence_number"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"snapshot: must be what snapshot() gave, not {snapshot!r}: {error}") from error
+
+    def _text(self, place: Place) -> Text:
+        return self._texts.get(place.key, place.channel)
+
+    def _read_delta(self, event: Any, field: str, numbered: str) -> list[Change]:
+        delta = fields(event).get("delta")
+        if not delta or not isinstance(delta, str):
+            return []
+        index = get_index(event, "output_index")
+        text = self._texts.get((index, get_index(event, numbered), field), self._channel(field, index))
+        if text.template is None:
+            self._indexes.setdefault(get_str(event, "item_id"), index)
+        text.template = event
+        return [Change(text, text.feed(delta), event, "delta")]
+
+    def _catch_up(self, place: Place, kind: str) -> Iterator[Change]:
+        text = self._text(place)
+        if (kind in _TEXT_ENDS or kind in _ENDS or not text.begun) and (new := text.catch_up(place.whole)):
+            yield Change(text, new)
+
+    def _read_response(self, event: Any, kind: str) -> list[Change]:
+        response = get(event, "response")
+        usage = get(response, "usage")
+        if usage is not None:
+            self._texts.usage = usage
+        if kind not in _ENDS:
+            return []
+        self._finished = kind != "response.failed"
+        reason = get_str(get(response, "incomplete_details"), "reason") if kind == "response.incomplete" else ""
+        return self._texts.settle(self._texts, complete=_ENDS[kind], reason=reason or kind.removeprefix("response."))
+
+    def _settle_waiting(self, kind: str) -> list[Step]:
+        """Settle the texts that wait, as an event of this kind, or else their items, tell."""
+        items = [get(event, "item") for event, _ in self._waiting]
+        complete = _ENDS.get(kind, any(get(item, "status") == "completed" for item in items))
+        texts = [self._text(place) for _, places in self._waiting for place in places]
+        return [Step(None, self._texts.settle(texts, complete=complete)), *self._release()]
+
+    def _release(self) -> list[Step]:
+        waiting, self._waiting = self._waiting, []
+        for _, places in waiting:
+            for text in map(self._text, places):
+                text.done = True
+        return [self._step(event, places, []) for event, places in waiting]
+
+    def _step(self, event: Any, places: list[Place], changes: list[Change]) -> Step:
+        return Step(event, changes + [Change(self._text(place), [], *place[2:]) for place in places])
+
+    def _places(self, event: Any, kind: str) -> Iterator[Place]:
+        """Find the whole texts in an event that are not empty, and learn what it tells of its items."""
+        index = get_index(event, "output_index")
+        if found := _DONE.get(kind):
+            field, numbered, name = found
+            yield from self._place((index, get_index(event, numbered), field), event, name)
+        elif numbered := _PARTS.get(kind, ""):
+            yield from self._part_places(index, get_index(event, numbered), get(event, "part"))
+        elif kind in _ITEMS:
+            yield from self._item_places(index, get(event, "item"))
+        elif kind in _RESPONSES:
+            for position, item in enumerate(get_list(get(event, "response"), "output")):
+                index = self._indexes.get(get_str(item, "id"), position)
+                yield from self._item_places(index, item)
+
+    def _item_places(self, index: int, item: Any) -> Iterator[Place]:
+        if name := get_str(item, "id"):
+            self._indexes[name] = index
+        if get(item, "type") == "message":
+            self._channels[index] = "commentary" if get(item, "phase") == "commentary" else "answer"
+        for name in ("summary", "content"):
+            for number, part in enumerate(get_list(item, name)):
+                yield from self._part_places(index, number, part)
+
+    def _part_places(self, index: int, number: int, part: Any) -> Iterator[Place]:
+        field = get_str(part, "type")
+        if name := _HOLDS.get(field):
+            yield from self._place((index, number, field), part, name)
+
+    def _place(self, key: Key, holder: Any, name: str) -> Iterator[Place]:
+        if whole := get_str(holder, name):
+            yield Place(key, self._channel(key[2], key[0]), holder, name, whole)
+
+    def _channel(self, field: str, index: int) -> Channel:
+        if field == "output_text":
+            return self._channels.get(index, "answer")
+        return "refusal" if field == "refusal" else "reasoning"
+
+
+def type_of(event: Any) -> str:
+    """Give the type of an event.
+
+    Raises:
+        TypeError: it is no event.
+    """
+    kind = get(event, "type")
+    if isinstance(kind, str):
+        return kind
+    if "choices" in fields(event):
+        raise TypeError(
+            "stream: must give events of the Responses API, not chat completion chunks; these are for chat_events and "
+            "clean_chat"
+        )
+    if not isinstance(event, dict) and not hasattr(event, "__dict__"):
+        raise TypeError(
+            f"stream: must give events, as create(stream=True) does, not {type(event).__name__}; "
+            "for any other stream use iter_events or aiter_events, with a function as text"
+        )
+    return ""

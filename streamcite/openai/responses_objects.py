@@ -1,0 +1,184 @@
+"""The events of a response, and whole responses, with their texts cleaned wherever they stand."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from streamcite.annotations import Annotation, AnnotationOptions, CleanOffsets, responses_annotations
+from streamcite.events import Event
+
+from .logprobs import TokenFilter
+from .objects import as_dict, drop, fields, get, get_index, get_list, get_str, put, put_list
+from .parts import Change, Key, Part, Step
+from .responses_core import ResponsesCore
+
+_ANNOTATION_ADDED = "response.output_text.annotation.added"
+_PADDING = "obfuscation"
+
+
+class _Place:
+    """What one text needs besides its events."""
+
+    def __init__(self, part: Part, options: AnnotationOptions) -> None:
+        self.part = part
+        self._options = options if part.field == "output_text" else replace(options, annotations="off")
+        self._annotator = self._options.annotator(responses_annotations)
+        self._offsets = CleanOffsets(options.unit)
+        self._announced: list[Annotation] = []  # ours, and the API's that had an event of their own, in order
+        self._unsent: list[tuple[int, Annotation]] = []  # those of ours that have had none yet, by their index
+        self._tokens = TokenFilter()
+
+    def read(self, events: list[Event]) -> str:
+        """Learn the next events, and give what the reader sees of them."""
+        self._offsets.take(events)
+        for annotation in self._annotator.take(events):
+            self._unsent.append((len(self._announced), annotation))
+            self._announced.append(annotation)
+        return "".join(map(str, events))
+
+    def announcements(self, item_id: str) -> list[dict[str, Any]]:
+        """Give the events of the annotations that have had none yet."""
+        unsent, self._unsent = self._unsent, []
+        place = {"item_id": item_id, "output_index": self.part.index, "content_index": self.part.content_index}
+        return [
+            {"type": _ANNOTATION_ADDED, **place, "annotation_index": index, "annotation": annotation}
+            for index, annotation in unsent
+        ]
+
+    def announce(self, event: Any) -> None:
+        """Move the annotation of an event to where it stands in the clean text, and number it among the others."""
+        annotation = get(event, "annotation")
+        _move(annotation, self._offsets)
+        put(event, "annotation_index", len(self._announced))
+        self._announced.append(as_dict(annotation))
+
+    def write(self, change: Change, shown: str) -> bool:
+        """Write what is shown into the event of a delta, and say whether anything is left of it."""
+        event = change.holder
+        if entries := get_list(event, "logprobs"):
+            put(event, "logprobs", self._tokens.take(entries, change.new))
+        if shown != get_str(event, change.name):
+            put(event, change.name, shown)
+            drop(event, _PADDING)
+        return bool(shown)
+
+    def finish(self, holder: Any, name: str, events: list[Event], *, current: bool) -> None:
+        """Clean a whole text where it stands; ``current`` if its events are those that were read."""
+        shown = "".join(map(str, events))
+        if shown == get_str(holder, name):
+            return
+        put(holder, name, shown)
+        if entries := get_list(holder, "logprobs"):
+            put(holder, "logprobs", TokenFilter().take(entries, events))
+        offsets = CleanOffsets(self._options.unit)
+        offsets.take(events)
+        hosted = get_list(holder, "annotations")
+        for annotation in hosted:
+            _move(annotation, offsets)
+        known = self._announced if current else self._options.annotator(responses_annotations).take(events)
+        if known and get(holder, "type") == "output_text":
+            put_list(holder, "annotations", known + [each for each in hosted if as_dict(each) not in known])
+
+
+class ResponsesCleaner:
+    """Clean the events of one response; `clean_response` reads a whole one as its last event."""
+
+    def __init__(self, core: ResponsesCore, options: AnnotationOptions) -> None:
+        self._core = core
+        self._options = options
+        self._final = options.annotations == "final"
+        self._places: dict[Key, _Place] = {}
+        self._shift = 0  # how much further the sequence numbers are than those that came
+        self._number = -1  # the last one
+
+    def read(self, event: Any) -> list[Any]:
+        """Clean the next event.
+
+        Returns:
+            It, unless nothing is left of it, and new ones before and behind it; nothing while it waits for a later one.
+        """
+        return [cleaned for step in self._core.steps(event) for cleaned in self._clean(step)]
+
+    def end(self, *, stopped: bool) -> list[Any]:
+        """Give what no event has settled."""
+        return [cleaned for step in self._core.end(stopped=stopped) for cleaned in self._clean(step)]
+
+    def _clean(self, step: Step) -> Iterator[Any]:
+        event = step.chunk
+        behind: list[_Place] = []
+        for change in step.changes:
+            place = self._place(change.text.part)
+            if change.whole is not None:
+                yield from self._announce(place, event)
+                events = change.text.reading_of(change.whole)
+                place.finish(change.holder, change.name, events, current=events is change.text.events)
+                continue
+            shown = place.read(change.new)
+            template = change.text.template
+            if change.holder is not None:
+                behind.append(place)
+                event = event if place.write(change, shown) else None
+            elif shown and template is not None:
+                yield self._inserted(_delta_like(template, shown))
+            if change.holder is None and not self._final:
+                yield from self._announce(place, template or event)
+        if get(event, "type") == _ANNOTATION_ADDED:
+            key = Part("answer", get_index(event, "output_index"), get_index(event, "content_index"), "output_text")
+            self._place(key).announce(event)
+        if event is not None:
+            yield self._passed(event)
+        elif step.chunk is not None:
+            self._shift -= 1
+        if not self._final:
+            for place in behind:
+                yield from self._announce(place, step.chunk)
+
+    def _place(self, part: Part) -> _Place:
+        key = (part.index, part.content_index, part.field)  # not the channel, which an annotation does not tell
+        if key not in self._places:
+            self._places[key] = _Place(part, self._options)
+        return self._places[key]
+
+    def _announce(self, place: _Place, like: Any) -> Iterator[Any]:
+        for announcement in place.announcements(self._core.item_id(place.part.index)):
+            yield self._inserted(_typed(announcement, like))
+
+    def _inserted(self, event: Any) -> Any:
+        self._shift += 1
+        self._number += 1
+        put(event, "sequence_number", self._number)
+        return event
+
+    def _passed(self, event: Any) -> Any:
+        number = get(event, "sequence_number")
+        if type(number) is int:
+            self._number = number + self._shift
+            if self._shift:
+                put(event, "sequence_number", self._number)
+        return event
+
+
+def _delta_like(template: Any, delta: str) -> Any:
+    event = copy.copy(template)
+    put(event, "delta", delta)
+    if get_list(event, "logprobs"):
+        put(event, "logprobs", [])
+    drop(event, _PADDING)
+    return event
+
+
+def _typed(event: dict[str, Any], like: Any) -> Any:
+    """Make an object of the client of a new event, unless the stream has dicts."""
+    if isinstance(like, dict):
+        return event
+    from openai.types.responses import ResponseOutputTextAnnotationAddedEvent  # who has its objects has loaded it
+
+    return ResponseOutputTextAnnotationAddedEvent.construct(**event)
+
+
+def _move(annotation: Any, offsets: CleanOffsets) -> None:
+    for name, offset in offsets.moved(fields(annotation)).items():
+        put(annotation, name, offset)

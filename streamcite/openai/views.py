@@ -1,0 +1,291 @@
+"""The shells round a stream of the client: they only drive a core, and close what they were given.
+
+Each view comes twice, for streams and for asynchronous ones, and the two differ in "async" and "await" only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator, Iterable, Iterator, Mapping
+from types import TracebackType
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+from streamcite.driver import Core, Given, adrive, drive
+from streamcite.events import Event, raw_of
+from streamcite.stream import AsyncEventStream, EventStream
+
+from .parts import Part, PartEvent, Step, StreamResult, Text
+
+_T = TypeVar("_T")
+
+
+class StreamCore(Protocol):
+    """What the core of an API gives."""
+
+    @property
+    def held(self) -> str:
+        """Give what is held of the answer."""
+
+    @property
+    def result(self) -> StreamResult:
+        """Tell what came so far."""
+
+    def steps(self, chunk: Any) -> list[Step]:
+        """Read the next chunk."""
+
+    def end(self, *, stopped: bool) -> list[Step]:
+        """Read the end of the stream; ``stopped`` if an error was its end."""
+
+    def snapshot(self, pending: list[PartEvent]) -> dict[str, Any]:
+        """Give the state as JSON values, with the events that were not handed out yet."""
+
+
+class _ByPart:
+    """The events of all texts, as they come, each with its part."""
+
+    def __init__(self, core: StreamCore) -> None:
+        self._core = core
+
+    def read(self, chunk: Any) -> list[PartEvent]:
+        return self._pairs(self._core.steps(chunk))
+
+    def end(self, *, stopped: bool) -> list[PartEvent]:
+        return self._pairs(self._core.end(stopped=stopped))
+
+    def _pairs(self, steps: list[Step]) -> list[PartEvent]:
+        return [(change.text.part, event) for step in steps for change in step.changes for event in change.new]
+
+
+class _Answer:
+    """The events of the answer, text after text: one that begins before another is done waits for that."""
+
+    def __init__(self, core: StreamCore) -> None:
+        self._core = core
+        self._current: Text | None = None
+        self._later: dict[Text, list[Event]] = {}
+        self._parts: list[Part] = []  # of the events that were given last
+
+    @property
+    def held(self) -> str:
+        later = [event for text in sorted(self._later, key=lambda text: text.part) for event in self._later[text]]
+        return "".join(map(raw_of, later)) + self._core.held
+
+    def read(self, chunk: Any) -> list[Event]:
+        return self._in_order(self._core.steps(chunk))
+
+    def end(self, *, stopped: bool) -> list[Event]:
+        events = self._in_order(self._core.end(stopped=stopped))
+        while self._later:
+            events += self._next()
+        return events
+
+    def pending(self, items: list[Any]) -> list[PartEvent]:
+        """Give all events that were not handed out, each with its part: those of the items pending, and the later."""
+        parts = self._parts[len(self._parts) - len(items) :]
+        pending = [*zip(parts, items, strict=True)] if parts else items
+        return pending + [(text.part, event) for text, later in self._later.items() for event in later]
+
+    def _in_order(self, steps: list[Step]) -> list[Event]:
+        events: list[Event] = []
+        self._parts = parts = []
+        for step in steps:
+            for change in step.changes:
+                text = change.text
+                if change.new and text.part.is_answer:
+                    if text is (self._current or text):
+                        self._current = text
+                        events += change.new
+                        parts += [text.part] * len(change.new)
+                    else:
+                        self._later.setdefault(text, []).extend(change.new)
+            while self._later and self._current is not None and self._current.done:
+                events += self._next()
+        return events
+
+    def _next(self) -> list[Event]:
+        self._current = text = min(self._later, key=lambda text: text.part)
+        events = self._later.pop(text)
+        self._parts += [text.part] * len(events)
+        return events
+
+
+class EventView(EventStream):
+    """Iterate over the events of the answer in a stream of the client; `iter_parts` gives those of all its texts."""
+
+    __slots__ = ("_answer", "_core", "_parts")
+
+    def __init__(self, core: StreamCore, given: Given) -> None:
+        self._answer = answer = _Answer(core)
+        super().__init__(answer, drive(answer, given), given)
+        self._core = core
+        self._parts: Generator[PartEvent, None, None] = drive(_ByPart(core), given)
+
+    @property
+    def result(self) -> StreamResult:
+        """Tell what came of the stream so far; readable at any time."""
+        return self._core.result
+
+    def snapshot(self) -> dict[str, Any]:
+        """Give the state behind the last event that was handed out, as JSON values, for another view to go on from.
+
+        The key ``sequence_number`` is that of the last event that was read (Responses). What came before is in no later
+        `result`.
+        """
+        return self._core.snapshot(self._answer.pending(self._given.pending))
+
+    def iter_parts(self) -> Iterator[PartEvent]:
+        """Iterate over the events of all texts, as they come, each with its part. Takes the place of the iteration.
+
+        Raises:
+            RuntimeError: on the first step, if the events of the answer are being iterated over.
+        """
+        return self._parts
+
+    def close(self) -> None:
+        """End the iteration and close the stream. What is held stays readable as `held`."""
+        self._parts.close()
+        super().close()
+
+
+class AsyncEventView(AsyncEventStream):
+    """Iterate over the events of the answer in an asynchronous stream of the client, as `EventView`."""
+
+    __slots__ = ("_answer", "_core", "_parts")
+
+    def __init__(self, core: StreamCore, given: Given) -> None:
+        self._answer = answer = _Answer(core)
+        super().__init__(answer, adrive(answer, given), given)
+        self._core = core
+        self._parts: AsyncGenerator[PartEvent, None] = adrive(_ByPart(core), given)
+
+    @property
+    def result(self) -> StreamResult:
+        """Tell what came of the stream so far; readable at any time."""
+        return self._core.result
+
+    def snapshot(self) -> dict[str, Any]:
+        """Give the state behind the last event that was handed out, as `EventView.snapshot`."""
+        return self._core.snapshot(self._answer.pending(self._given.pending))
+
+    def iter_parts(self) -> AsyncIterator[PartEvent]:
+        """Iterate over the events of all texts, as `EventView.iter_parts`.
+
+        Raises:
+            RuntimeError: on the first step, if the events of the answer are being iterated over.
+        """
+        return self._parts
+
+    async def aclose(self) -> None:
+        """End the iteration and close the stream. What is held stays readable as `held`."""
+        await self._parts.aclose()
+        await super().aclose()
+
+
+class ObjectView(Iterator[_T], Generic[_T]):
+    """Iterate over the objects of a stream, cleaned. What else the stream has, such as ``response``, is reached too."""
+
+    def __init__(self, core: Core[_T], stream: Any) -> None:
+        self._stream = stream
+        self._given = Given(iter(stream), stream)
+        self._objects = drive(core, self._given)
+
+    def close(self) -> None:
+        """End the iteration and close the stream."""
+        self._objects.close()
+        self._given.close()  # where the iteration had not begun
+
+    def __iter__(self) -> Iterator[_T]:
+        return self._objects
+
+    def __next__(self) -> _T:
+        return next(self._objects)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["_stream"], name)
+
+
+class AsyncObjectView(AsyncIterator[_T], Generic[_T]):
+    """Iterate over the objects of an asynchronous stream, cleaned, as `ObjectView`."""
+
+    def __init__(self, core: Core[_T], stream: Any) -> None:
+        self._stream = stream
+        self._given = Given(aiter(stream), stream)
+        self._objects = adrive(core, self._given)
+
+    async def aclose(self) -> None:
+        """End the iteration and close the stream."""
+        await self._objects.aclose()
+        await self._given.aclose()  # where the iteration had not begun
+
+    async def close(self) -> None:
+        """Close the stream; the client's own name for `aclose`."""
+        await self.aclose()
+
+    def __aiter__(self) -> AsyncIterator[_T]:
+        return self._objects
+
+    async def __anext__(self) -> _T:
+        return await anext(self._objects)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["_stream"], name)
+
+
+def event_view(core: StreamCore, stream: Any) -> EventView | AsyncEventView:
+    """Wrap a stream in the event view for its kind.
+
+    Raises:
+        TypeError: it is no stream.
+    """
+    if is_async(stream):
+        return AsyncEventView(core, Given(aiter(stream), stream))
+    return EventView(core, Given(iter(stream), stream))
+
+
+def object_view(core: Core[Any], stream: Any) -> Any:
+    """Wrap a stream in the object view for its kind; one of the client's ``.stream()`` is changed to read from such.
+
+    The client builds the events, snapshots and final object of its ``.stream()`` from the chunks of a stream within. It
+    offers no other place to clean all these at once, so that one private name of the client is used here.
+
+    Raises:
+        TypeError: it is no stream.
+    """
+    view = AsyncObjectView if is_async(stream) else ObjectView
+    within = getattr(stream, "_raw_stream", None)
+    if within is None:
+        return view(core, stream)
+    stream._raw_stream = view(core, within)  # noqa: SLF001  # the reason is in the docstring
+    return stream
+
+
+def is_async(stream: Any) -> bool:
+    """Say whether a stream is asynchronous.
+
+    Raises:
+        TypeError: it is no stream, but say a coroutine that was not awaited.
+    """
+    if isinstance(stream, AsyncIterable):
+        return True
+    # A whole ChatCompletion or Response can be iterated too, as any pydantic model: over its fields.
+    is_whole = hasattr(stream, "choices") or hasattr(stream, "output")
+    if isinstance(stream, Iterable) and not isinstance(stream, (Mapping, str, bytes)) and not is_whole:
+        return False
+    raise TypeError(
+        f"stream: must be what create(stream=True) returns, awaited if it is async, not {type(stream).__name__}"
+    )
