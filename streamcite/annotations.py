@@ -9,7 +9,7 @@ annotations).
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -68,19 +68,18 @@ class Annotator:
         self._sources = sources
         self._shape = shape
         self._size = size_in(unit)
-        self._offset = 0
+        self._read = self._offset = 0
 
-    def take(self, events: Iterable[Event]) -> list[Annotation]:
-        """Give the annotations of the citations among the next events."""
-        if not self._sources:
-            return []
+    def catch_up(self, events: Sequence[Event]) -> list[Annotation]:
+        """Give the annotations of the citations that are new among all events so far."""
         found: list[Annotation] = []
-        for event in events:
+        for event in events[self._read :]:
             if isinstance(event, Citation):
                 ids = dict.fromkeys(event.source_ids)
                 found += self._shape([self._sources[id] for id in ids if id in self._sources], self._offset)
             else:
                 self._offset += self._size(str(event))
+        self._read = len(events)
         return found
 
 
@@ -92,16 +91,18 @@ class CleanOffsets:
         self._raw = self._clean = 0
         self._starts: list[int] = []  # of all that is no text
         self._places: list[tuple[int, int, int]] = []  # its end, and where that and its start are in the clean text
+        self._read = 0
 
-    def take(self, events: Iterable[Event]) -> None:
-        """Learn the next events."""
-        for event in events:
+    def catch_up(self, events: Sequence[Event]) -> None:
+        """Learn what is new among all events so far."""
+        for event in events[self._read :]:
             start, at = self._raw, self._clean
             self._raw += self._size(raw_of(event))
             self._clean += self._size(str(event))
             if not isinstance(event, str):
                 self._starts.append(start)
                 self._places.append((self._raw, self._clean, at))
+        self._read = len(events)
 
     def __call__(self, offset: int) -> int:
         """Give the offset in the clean text; of one inside a marker that of the marker."""

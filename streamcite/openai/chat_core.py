@@ -5,17 +5,16 @@ Source: the API reference, "The chat completion chunk object" and "The chat comp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from streamcite.options import ParserOptions
 
-from .objects import extras, fields, get, get_index, get_list
-from .parts import Change, Channel, PartEvent, Step, StreamResult, Texts
+from .objects import extras, fields, get
+from .parts import Change, Channel, PartEvent, Step, StreamResult, Texts, new_change
 
-# Where a delta or a message has text. OpenAI's own are declared by the client; the others are what servers add.
-_DECLARED: tuple[tuple[str, Channel], ...] = (("content", "answer"), ("refusal", "refusal"))
-_ADDED: tuple[tuple[str, Channel], ...] = (("reasoning_content", "reasoning"), ("reasoning", "reasoning"))
+# Where servers add the text of a model's reasoning to a delta or message.
+_REASONING = ("reasoning_content", "reasoning")
 
 
 class ChatCore:
@@ -44,30 +43,35 @@ class ChatCore:
         Raises:
             TypeError: it is none.
         """
-        chunk = chunk_of(chunk)
-        usage = fields(chunk).get("usage")
-        if usage is not None:
-            self._texts.usage = usage
+        found = fields(chunk)
+        if "choices" not in found:
+            chunk = _chunk_of(chunk)
+            found = fields(chunk)
+        if found.get("usage") is not None:
+            self._texts.usage = found["usage"]
         changes: list[Change] = []
         for choice in choices_of(chunk):
-            index = get_index(choice, "index")
+            of_choice = fields(choice)
+            index = of_choice.get("index")
+            if type(index) is not int:
+                index = 0  # a server that numbers no choices has one
             holder = holder_of(choice)
             for name, channel, delta in _texts_of(holder):
                 text = self._texts.get((index, 0, name), channel)
                 text.template = chunk
-                changes.append(Change(text, text.feed(delta), holder, name))
-            reason = fields(choice).get("finish_reason")
+                changes.append(new_change(text, text.feed(delta), holder, name))
+            reason = of_choice.get("finish_reason")
             if reason and isinstance(reason, str):
                 self._finished[index] = True
                 changes = self._finish(index, reason, changes)
-            else:
-                self._finished.setdefault(index, False)
-        return [*self._take_pending(), Step(chunk, changes)]
+            elif index not in self._finished:
+                self._finished[index] = False
+        return [*self._take_pending(), (chunk, changes)] if self._pending else [(chunk, changes)]
 
     def end(self, *, stopped: bool) -> list[Step]:
         """Settle what no finish has settled."""
         self._texts.ended = not stopped
-        return [*self._take_pending(), Step(None, self._texts.settle(self._texts, complete=False))]
+        return [*self._take_pending(), (None, self._texts.settle(self._texts, complete=False))]
 
     def snapshot(self, pending: Iterable[PartEvent]) -> dict[str, Any]:
         """Give the state as JSON values, with the events that were not handed out yet."""
@@ -82,7 +86,7 @@ class ChatCore:
 
     def _take_pending(self) -> list[Step]:
         pending, self._pending = self._pending, []
-        return [Step(None, pending)] if pending else []
+        return [(None, pending)] if pending else []
 
     def _finish(self, index: int, reason: str, changes: list[Change]) -> list[Change]:
         """Settle the texts of a choice; what a text held goes where its last delta stands, if that is here."""
@@ -97,34 +101,32 @@ class ChatCore:
         return changes
 
 
-def chunk_of(chunk: Any) -> Any:
-    """Give the chunk in an event of the client's ``.stream()``, which repeats each chunk in events of other types.
+def _chunk_of(event: Any) -> Any:
+    """Give the chunk in an event of the client's ``.stream()``, whose other events repeat it; else the event itself.
 
     Raises:
         TypeError: it is neither a chunk nor such an event.
     """
-    found = fields(chunk)
-    if "choices" in found:
-        return chunk
-    kind = get(chunk, "type")
+    kind = get(event, "type")
     if kind == "chunk":
-        return found.get("chunk")
+        return get(event, "chunk")
     if isinstance(kind, str) and kind.startswith("response."):
         raise TypeError(
             f"stream: must give chunks, not {kind!r} events of the Responses API; these are for responses_events "
             "and clean_responses"
         )
-    if not isinstance(chunk, dict) and not hasattr(chunk, "__dict__"):
+    if not isinstance(event, dict) and not hasattr(event, "__dict__"):
         raise TypeError(
-            f"stream: must give chunks, as create(stream=True) does, not {type(chunk).__name__}; "
+            f"stream: must give chunks, as create(stream=True) does, not {type(event).__name__}; "
             "for any other stream use iter_events or aiter_events, with a function as text"
         )
-    return chunk
+    return event
 
 
 def choices_of(chunk: Any) -> list[Any]:
     """Give the choices that a chunk or a completion has."""
-    return get_list(chunk, "choices")
+    choices = fields(chunk).get("choices")
+    return choices if isinstance(choices, list) else []
 
 
 def holder_of(choice: Any) -> Any:
@@ -134,14 +136,16 @@ def holder_of(choice: Any) -> Any:
     return found.get("message") if delta is None else delta
 
 
-def _texts_of(holder: Any) -> Iterator[tuple[str, Channel, str]]:
+def _texts_of(holder: Any) -> list[tuple[str, Channel, str]]:
+    """Give the texts of a delta or message that are not empty: name, channel, text."""
     declared = fields(holder)
-    for name, channel in _DECLARED:
-        text = declared.get(name)
-        if text and isinstance(text, str):
-            yield name, channel, text
-    if added := extras(holder):
-        for name, channel in _ADDED:
-            text = added.get(name)
-            if text and isinstance(text, str):
-                yield name, channel, text
+    content, refusal, added = declared.get("content"), declared.get("refusal"), extras(holder)
+    texts: list[tuple[str, Channel, str]] = []
+    if content and isinstance(content, str):
+        texts.append(("content", "answer", content))
+    if refusal and isinstance(refusal, str):
+        texts.append(("refusal", "refusal", refusal))
+    if added:
+        found = ((name, added.get(name)) for name in _REASONING)
+        texts += [(name, "reasoning", text) for name, text in found if text and isinstance(text, str)]
+    return texts

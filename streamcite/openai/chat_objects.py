@@ -7,16 +7,17 @@ from collections.abc import Container
 from typing import Any
 
 from streamcite.annotations import Annotation, AnnotationOptions, CleanOffsets, chat_annotations
+from streamcite.events import Citation
 
 from .chat_core import ChatCore, choices_of, holder_of
 from .logprobs import TokenFilter
-from .objects import bare, drop, extras, fields, get, get_index, get_list, get_str, put, put_list
-from .parts import Change, Step
+from .objects import bare, drop, extras, fields, get, get_index, get_list, get_str, put, put_list, put_text
+from .parts import Change, Text
 
 # What every chunk has, and what goes when a text changes its length: neither is a reason to pass a chunk on.
 _HEAD = frozenset({"id", "object", "created", "model", "service_tier", "system_fingerprint"})
 _PADDING = "obfuscation"
-_EMPTY: tuple[Any, ...] = (None, "", [], {})
+_BESIDES = _HEAD | {"choices", _PADDING}
 
 
 class _Choice:
@@ -25,62 +26,52 @@ class _Choice:
     def __init__(self, index: int, options: AnnotationOptions, *, whole: bool) -> None:
         self._index = index
         self._whole = whole  # whether it is the choice of a whole completion
-        self._template: Any = None  # a chunk that had text of it
+        self._answer: Text | None = None
         self._annotator = options.annotator(chat_annotations)
+        self._annotations: list[Annotation] = []  # those that wait
+        self._count = 0  # of those that were handed out, and the server's
         self._offsets = CleanOffsets(options.unit)
         self._tokens: defaultdict[str, TokenFilter] = defaultdict(TokenFilter)
         self._logprobs: Any = None  # the last that were there
-        self._count = 0  # of the annotations that were seen or handed out
-        self.annotations: list[Annotation] = []  # those to be handed out
+
+    def read(self, change: Change) -> str:
+        """Learn the next events of a text, and give what the reader sees of them."""
+        text, new, *_ = change
+        if text.part.field == "content":
+            self._answer = text
+            if any(isinstance(event, Citation) for event in new):
+                self._annotations += self._annotator.catch_up(text.events)
+        return "".join(map(str, new))
 
     def place(self, change: Change) -> bool:
         """Write what is shown where the text stood, and say whether that is another text."""
-        self.read(change)
-        shown = "".join(map(str, change.new))
-        if shown == get_str(change.holder, change.name):
+        holder, name = change.holder, change.name
+        shown = self.read(change)
+        if shown == get_str(holder, name):
             return False
-        put(change.holder, change.name, shown)
+        put_text(holder, name, shown)
         return True
 
     def annotate(self, holder: Any, *, streamed: bool) -> bool:
         """Move the annotations of a delta or a message, add those that wait, and say whether there were any."""
-        hosted = self._move(holder)
-        if not self.annotations or not (streamed or self._whole):
+        hosted = get_list(holder, "annotations")
+        if hosted and self._answer is not None:
+            self._offsets.catch_up(self._answer.events)
+            self._move(hosted)
+        if not self._annotations or not (streamed or self._whole):
             return False
         put_list(holder, "annotations", hosted + self._hand_out())
         return True
 
     def annotation_chunks(self) -> list[Any]:
         """Give a new chunk with the annotations that wait, if any do."""
-        return [new_chunk(self._template, self._index, {"annotations": self._hand_out()})] if self.annotations else []
-
-    def read(self, change: Change) -> None:
-        """Learn the next events of a text."""
-        self._template = change.text.template
-        if change.text.part.field == "content":
-            self._offsets.take(change.new)
-            self.annotations += self._annotator.take(change.new)
-
-    def _move(self, holder: Any) -> list[Any]:
-        """Move the annotations that a delta or message has to where they stand in the clean text, and give them."""
-        hosted = get_list(holder, "annotations")
-        for annotation in hosted:
-            kind = get(annotation, "type")
-            place = get(annotation, kind) if isinstance(kind, str) else None
-            for name, offset in self._offsets.moved({**fields(place), "type": kind}).items():
-                put(place, name, offset)
-            self._count = max(self._count, get_index(annotation, "index")) + 1
-        return hosted
-
-    def _hand_out(self) -> list[Annotation]:
-        """Give the annotations that wait; numbered, as a stream's are."""
-        waiting, self.annotations = self.annotations, []
-        first, self._count = self._count, self._count + len(waiting)
-        return [{"index": index, **each} if not self._whole else each for index, each in enumerate(waiting, first)]
+        if not self._annotations or self._answer is None:
+            return []
+        return [new_chunk(self._answer.template, self._index, {"annotations": self._hand_out()})]
 
     def keep_logprobs(self, choice: Any, changes: list[Change]) -> bool:
         """Keep the log probabilities of what is shown, and say whether others went."""
-        found = get(choice, "logprobs")
+        found = fields(choice).get("logprobs")
         if found is None and self._logprobs is None:
             return False
         changed = False
@@ -96,6 +87,20 @@ class _Choice:
                 changed = True
         self._logprobs = self._logprobs if found is None else found
         return changed
+
+    def _move(self, hosted: list[Any]) -> None:
+        for annotation in hosted:
+            kind = get_str(annotation, "type")
+            place = get(annotation, kind)
+            for name, offset in self._offsets.moved({**fields(place), "type": kind}).items():
+                put(place, name, offset)
+            self._count = max(self._count, get_index(annotation, "index")) + 1
+
+    def _hand_out(self) -> list[Annotation]:
+        """Give the annotations that wait; numbered, as a stream's are."""
+        waiting, self._annotations = self._annotations, []
+        first, self._count = self._count, self._count + len(waiting)
+        return waiting if self._whole else [{"index": index, **each} for index, each in enumerate(waiting, first)]
 
 
 class ChatCleaner:
@@ -114,43 +119,47 @@ class ChatCleaner:
         Returns:
             It, unless nothing is left of it; before it new ones, with what has no place in it.
         """
-        return [cleaned for step in self._core.steps(chunk) for cleaned in self._clean(step)]
-
-    def end(self, *, stopped: bool) -> list[Any]:
-        """Give new chunks with what no finish has settled."""
-        settled = [change for step in self._core.end(stopped=stopped) for change in step.changes]
-        chunks = [chunk for change in settled for chunk in self._settle(change)]
-        return chunks + [chunk for state in self._choices.values() for chunk in state.annotation_chunks()]
-
-    def _clean(self, step: Step) -> list[Any]:
-        chunk, before, changed = step.chunk, [], False
+        ((chunk, changes),) = self._core.steps(chunk)
+        before: list[Any] = []
+        changed = False
         for choice in choices_of(chunk):
             index, holder = get_index(choice, "index"), holder_of(choice)
-            changes = [change for change in step.changes if change.text.part.index == index]
-            state = self._choice(index)
-            for change in changes:
+            state = self._choices.get(index) or self._begin(index)
+            own = [change for change in changes if change.text.part.index == index]
+            for change in own:
                 if change.holder is not None:
                     changed |= state.place(change)
             changed |= state.annotate(holder, streamed=not self._final)
-            before += [new for change in changes if change.holder is None for new in self._settle(change)]
+            for change in own:
+                if change.holder is None:
+                    before += self._settled(change)
             if fields(choice).get("finish_reason"):
                 before += state.annotation_chunks()
-            changed |= state.keep_logprobs(choice, changes)
+            changed |= state.keep_logprobs(choice, own)
         if not changed:
             return [*before, chunk]
         drop(chunk, _PADDING)
         return [*before, chunk] if _carries(chunk) else before
 
-    def _choice(self, index: int) -> _Choice:
-        if index not in self._choices:
-            self._choices[index] = _Choice(index, self._options, whole=self._whole)
+    def end(self, *, stopped: bool) -> list[Any]:
+        """Give new chunks with what no finish has settled."""
+        chunks = [
+            chunk
+            for _, changes in self._core.end(stopped=stopped)
+            for change in changes
+            for chunk in self._settled(change)
+        ]  # fmt: skip
+        return chunks + [chunk for state in self._choices.values() for chunk in state.annotation_chunks()]
+
+    def _begin(self, index: int) -> _Choice:
+        self._choices[index] = _Choice(index, self._options, whole=self._whole)
         return self._choices[index]
 
-    def _settle(self, change: Change) -> list[Any]:
-        state = self._choice(change.text.part.index)
-        state.read(change)
-        shown = "".join(map(str, change.new))
+    def _settled(self, change: Change) -> list[Any]:
+        """Give new chunks with what came of a text when it was settled."""
         part = change.text.part
+        state = self._choices.get(part.index) or self._begin(part.index)
+        shown = state.read(change)
         chunks = [new_chunk(change.text.template, part.index, {part.field: shown})] if shown else []
         return chunks if self._final else chunks + state.annotation_chunks()
 
@@ -170,12 +179,19 @@ def new_chunk(template: Any, index: int, delta: dict[str, Any]) -> Any:
 
 def _carries(chunk: Any) -> bool:
     """Say whether a chunk has anything that a reader of the stream can miss."""
+    if _filled(chunk, _BESIDES):
+        return True
     for choice in choices_of(chunk):
-        logprobs = get(choice, "logprobs")
-        if _filled(choice, {"index", "delta", "logprobs"}) or _filled(holder_of(choice), ()) or _filled(logprobs, ()):
+        logprobs = fields(choice).get("logprobs")
+        if _filled(holder_of(choice), ()) or _filled(choice, ("index", "delta", "logprobs")) or _filled(logprobs, ()):
             return True
-    return _filled(chunk, {*_HEAD, "choices"})
+    return False
 
 
 def _filled(value: Any, but: Container[str]) -> bool:
-    return any(field not in _EMPTY for name, field in {**fields(value), **extras(value)}.items() if name not in but)
+    """Say whether an object has a field, but for these, that is neither empty nor None, False or 0."""
+    for found in (fields(value), extras(value)):
+        for name in found:
+            if found[name] and name not in but:
+                return True
+    return False

@@ -61,12 +61,19 @@ def put(value: object, name: str, new: object) -> None:
         setattr(value, name, new)
 
 
+def put_text(value: object, name: str, new: str) -> None:
+    """Set a field that holds a string already: where it stands, as the setter of the client's classes costs more."""
+    found = fields(value)
+    (found if name in found else extras(value))[name] = new
+
+
 def drop(value: object, name: str) -> None:
-    """Remove a field: set it to None where it is declared."""
+    """Remove a field; where its class declares it, it becomes None and counts as never set."""
     if isinstance(value, dict):
         value.pop(name, None)
     elif name in fields(value):
-        setattr(value, name, None)
+        fields(value)[name] = None
+        getattr(value, "__pydantic_fields_set__", set()).discard(name)
     else:
         extras(value).pop(name, None)
 

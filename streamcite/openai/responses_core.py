@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from streamcite.options import ParserOptions
 
 from .objects import fields, get, get_index, get_list, get_str
-from .parts import Change, Channel, Key, PartEvent, Step, StreamResult, Text, Texts
+from .parts import Change, Channel, Key, PartEvent, Step, StreamResult, Text, Texts, new_change
 
 # The events that bring text: the field of a part that it is, and what numbers the part.
 _DELTAS = {
@@ -97,21 +97,25 @@ class ResponsesCore:
         Raises:
             TypeError: it is no event.
         """
-        kind = type_of(event)
-        number = fields(event).get("sequence_number")
+        found = fields(event)
+        kind = found.get("type")
+        if not isinstance(kind, str):
+            kind = _type_of(event)
+        number = found.get("sequence_number")
         if type(number) is int:
             self._sequence_number = number
-        steps = self._take_pending()
+        steps = self._take_pending() if self._pending else []
         ends = kind in _TEXT_ENDS
         if self._waiting and not ends:
             steps += self._settle_waiting(kind)
-        if delta := _DELTAS.get(kind):
-            return [*steps, Step(event, self._read_delta(event, *delta))]
+        if kind in _DELTAS:
+            steps.append((event, self._read_delta(event, found, *_DELTAS[kind])))
+            return steps
         places = list(self._places(event, kind))
         changes = [change for place in places for change in self._catch_up(place, kind)]
         if ends and (self._waiting or any(self._text(place).held for place in places)):
             self._waiting.append((event, places))
-            return [*steps, Step(None, changes)]
+            return [*steps, (None, changes)]
         if kind in _RESPONSES:
             changes += self._read_response(event, kind)
         for text in map(self._text, places):
@@ -121,12 +125,12 @@ class ResponsesCore:
     def end(self, *, stopped: bool) -> list[Step]:
         """Settle what no event has settled."""
         self._texts.ended = not stopped
-        settled = Step(None, self._texts.settle(self._texts, complete=False))
+        settled: Step = (None, self._texts.settle(self._texts, complete=False))
         return [*self._take_pending(), settled, *self._release()]
 
     def _take_pending(self) -> list[Step]:
         pending, self._pending = self._pending, []
-        return [Step(None, pending)] if pending else []
+        return [(None, pending)] if pending else []
 
     def item_id(self, index: int) -> str:
         """Give the id of an output item; an empty string if no event has told it."""
@@ -152,16 +156,19 @@ class ResponsesCore:
     def _text(self, place: Place) -> Text:
         return self._texts.get(place.key, place.channel)
 
-    def _read_delta(self, event: Any, field: str, numbered: str) -> list[Change]:
-        delta = fields(event).get("delta")
+    def _read_delta(self, event: Any, found: dict[str, Any], field: str, numbered: str) -> list[Change]:
+        delta = found.get("delta")
         if not delta or not isinstance(delta, str):
             return []
-        index = get_index(event, "output_index")
-        text = self._texts.get((index, get_index(event, numbered), field), self._channel(field, index))
+        index, number = found.get("output_index"), found.get(numbered)
+        if type(index) is not int:
+            index = 0
+        key = (index, number if type(number) is int else 0, field)
+        text = self._texts.get(key, self._channel(field, index))
         if text.template is None:
             self._indexes.setdefault(get_str(event, "item_id"), index)
         text.template = event
-        return [Change(text, text.feed(delta), event, "delta")]
+        return [new_change(text, text.feed(delta), event, "delta")]
 
     def _catch_up(self, place: Place, kind: str) -> Iterator[Change]:
         text = self._text(place)
@@ -184,7 +191,7 @@ class ResponsesCore:
         items = [get(event, "item") for event, _ in self._waiting]
         complete = _ENDS.get(kind, any(get(item, "status") == "completed" for item in items))
         texts = [self._text(place) for _, places in self._waiting for place in places]
-        return [Step(None, self._texts.settle(texts, complete=complete)), *self._release()]
+        return [(None, self._texts.settle(texts, complete=complete)), *self._release()]
 
     def _release(self) -> list[Step]:
         waiting, self._waiting = self._waiting, []
@@ -194,7 +201,7 @@ class ResponsesCore:
         return [self._step(event, places, []) for event, places in waiting]
 
     def _step(self, event: Any, places: list[Place], changes: list[Change]) -> Step:
-        return Step(event, changes + [Change(self._text(place), [], *place[2:]) for place in places])
+        return event, changes + [Change(self._text(place), [], *place[2:]) for place in places]
 
     def _places(self, event: Any, kind: str) -> Iterator[Place]:
         """Find the whole texts in an event that are not empty, and learn what it tells of its items."""
@@ -235,8 +242,8 @@ class ResponsesCore:
         return "refusal" if field == "refusal" else "reasoning"
 
 
-def type_of(event: Any) -> str:
-    """Give the type of an event.
+def _type_of(event: Any) -> str:
+    """Give the type of what has none that is declared.
 
     Raises:
         TypeError: it is no event.

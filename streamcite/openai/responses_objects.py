@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from streamcite.annotations import Annotation, AnnotationOptions, CleanOffsets, responses_annotations
-from streamcite.events import Event
+from streamcite.events import Citation, Event
 
 from .logprobs import TokenFilter
-from .objects import as_dict, drop, fields, get, get_index, get_list, get_str, put, put_list
-from .parts import Change, Key, Part, Step
+from .objects import as_dict, drop, fields, get, get_index, get_list, get_str, put, put_list, put_text
+from .parts import Change, Key, Part, Text
 from .responses_core import ResponsesCore
 
 _ANNOTATION_ADDED = "response.output_text.annotation.added"
@@ -26,21 +26,26 @@ class _Place:
         self.part = part
         self._options = options if part.field == "output_text" else replace(options, annotations="off")
         self._annotator = self._options.annotator(responses_annotations)
+        self._text: Text | None = None
         self._offsets = CleanOffsets(options.unit)
         self._announced: list[Annotation] = []  # ours, and the API's that had an event of their own, in order
         self._unsent: list[tuple[int, Annotation]] = []  # those of ours that have had none yet, by their index
         self._tokens = TokenFilter()
 
-    def read(self, events: list[Event]) -> str:
-        """Learn the next events, and give what the reader sees of them."""
-        self._offsets.take(events)
-        for annotation in self._annotator.take(events):
-            self._unsent.append((len(self._announced), annotation))
-            self._announced.append(annotation)
-        return "".join(map(str, events))
+    def read(self, change: Change) -> str:
+        """Learn the next events of the text, and give what the reader sees of them."""
+        text, new, *_ = change
+        self._text = text
+        if any(isinstance(event, Citation) for event in new):
+            for annotation in self._annotator.catch_up(text.events):
+                self._unsent.append((len(self._announced), annotation))
+                self._announced.append(annotation)
+        return "".join(map(str, new))
 
     def announcements(self, item_id: str) -> list[dict[str, Any]]:
         """Give the events of the annotations that have had none yet."""
+        if not self._unsent:
+            return []
         unsent, self._unsent = self._unsent, []
         place = {"item_id": item_id, "output_index": self.part.index, "content_index": self.part.content_index}
         return [
@@ -51,7 +56,9 @@ class _Place:
     def announce(self, event: Any) -> None:
         """Move the annotation of an event to where it stands in the clean text, and number it among the others."""
         annotation = get(event, "annotation")
-        _move(annotation, self._offsets)
+        if self._text is not None:
+            self._offsets.catch_up(self._text.events)
+            _move(annotation, self._offsets)
         put(event, "annotation_index", len(self._announced))
         self._announced.append(as_dict(annotation))
 
@@ -61,7 +68,7 @@ class _Place:
         if entries := get_list(event, "logprobs"):
             put(event, "logprobs", self._tokens.take(entries, change.new))
         if shown != get_str(event, change.name):
-            put(event, change.name, shown)
+            put_text(event, change.name, shown)
             drop(event, _PADDING)
         return bool(shown)
 
@@ -74,11 +81,11 @@ class _Place:
         if entries := get_list(holder, "logprobs"):
             put(holder, "logprobs", TokenFilter().take(entries, events))
         offsets = CleanOffsets(self._options.unit)
-        offsets.take(events)
+        offsets.catch_up(events)
         hosted = get_list(holder, "annotations")
         for annotation in hosted:
             _move(annotation, offsets)
-        known = self._announced if current else self._options.annotator(responses_annotations).take(events)
+        known = self._announced if current else self._options.annotator(responses_annotations).catch_up(events)
         if known and get(holder, "type") == "output_text":
             put_list(holder, "annotations", known + [each for each in hosted if as_dict(each) not in known])
 
@@ -100,47 +107,45 @@ class ResponsesCleaner:
         Returns:
             It, unless nothing is left of it, and new ones before and behind it; nothing while it waits for a later one.
         """
-        return [cleaned for step in self._core.steps(event) for cleaned in self._clean(step)]
+        return [cleaned for step in self._core.steps(event) for cleaned in self._clean(*step)]
 
     def end(self, *, stopped: bool) -> list[Any]:
         """Give what no event has settled."""
-        return [cleaned for step in self._core.end(stopped=stopped) for cleaned in self._clean(step)]
+        return [cleaned for step in self._core.end(stopped=stopped) for cleaned in self._clean(*step)]
 
-    def _clean(self, step: Step) -> Iterator[Any]:
-        event = step.chunk
+    def _clean(self, chunk: Any, changes: list[Change]) -> Iterator[Any]:
+        event = chunk
         behind: list[_Place] = []
-        for change in step.changes:
-            place = self._place(change.text.part)
+        for change in changes:
+            text = change.text
+            place = self._places.get(text.part.key) or self._begin(text.part)
             if change.whole is not None:
                 yield from self._announce(place, event)
-                events = change.text.reading_of(change.whole)
-                place.finish(change.holder, change.name, events, current=events is change.text.events)
+                events = text.reading_of(change.whole)
+                place.finish(change.holder, change.name, events, current=events is text.events)
                 continue
-            shown = place.read(change.new)
-            template = change.text.template
+            shown = place.read(change)
             if change.holder is not None:
                 behind.append(place)
                 event = event if place.write(change, shown) else None
-            elif shown and template is not None:
-                yield self._inserted(_delta_like(template, shown))
+            elif shown and text.template is not None:
+                yield self._inserted(_delta_like(text.template, shown))
             if change.holder is None and not self._final:
-                yield from self._announce(place, template or event)
-        if get(event, "type") == _ANNOTATION_ADDED:
-            key = Part("answer", get_index(event, "output_index"), get_index(event, "content_index"), "output_text")
-            self._place(key).announce(event)
+                yield from self._announce(place, text.template or event)
+        if not changes and get(event, "type") == _ANNOTATION_ADDED:
+            part = Part("answer", get_index(event, "output_index"), get_index(event, "content_index"), "output_text")
+            (self._places.get(part.key) or self._begin(part)).announce(event)
         if event is not None:
             yield self._passed(event)
-        elif step.chunk is not None:
+        elif chunk is not None:
             self._shift -= 1
         if not self._final:
             for place in behind:
-                yield from self._announce(place, step.chunk)
+                yield from self._announce(place, chunk)
 
-    def _place(self, part: Part) -> _Place:
-        key = (part.index, part.content_index, part.field)  # not the channel, which an annotation does not tell
-        if key not in self._places:
-            self._places[key] = _Place(part, self._options)
-        return self._places[key]
+    def _begin(self, part: Part) -> _Place:
+        self._places[part.key] = _Place(part, self._options)
+        return self._places[part.key]
 
     def _announce(self, place: _Place, like: Any) -> Iterator[Any]:
         for announcement in place.announcements(self._core.item_id(place.part.index)):

@@ -52,7 +52,7 @@ class _ByPart:
         return self._pairs(self._core.end(stopped=stopped))
 
     def _pairs(self, steps: list[Step]) -> list[PartEvent]:
-        return [(change.text.part, event) for step in steps for change in step.changes for event in change.new]
+        return [(change.text.part, event) for _, changes in steps for change in changes for event in change.new]
 
 
 class _Answer:
@@ -70,7 +70,12 @@ class _Answer:
         return "".join(map(raw_of, later)) + self._core.held
 
     def read(self, chunk: Any) -> list[Event]:
-        return self._in_order(self._core.steps(chunk))
+        steps = self._core.steps(chunk)
+        if len(steps) == 1 and len(steps[0][1]) == 1 and not self._later:
+            text, new, *_ = steps[0][1][0]
+            if text is self._current and len(new) <= 1:
+                return new  # most chunks: what comes below comes to the same
+        return self._in_order(steps)
 
     def end(self, *, stopped: bool) -> list[Event]:
         events = self._in_order(self._core.end(stopped=stopped))
@@ -87,8 +92,8 @@ class _Answer:
     def _in_order(self, steps: list[Step]) -> list[Event]:
         events: list[Event] = []
         self._parts = parts = []
-        for step in steps:
-            for change in step.changes:
+        for _, changes in steps:
+            for change in changes:
                 text = change.text
                 if change.new and text.part.is_answer:
                     if text is (self._current or text):
