@@ -1,25 +1,30 @@
-"""Run the benchmarks: ``python -m benchmarks core``."""
+"""Run the benchmarks: ``python -m benchmarks core`` or ``openai``."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-from . import core
+from . import core, openai
 from .report import machine
 
 
 def main() -> int:
     """Print each figure as it is measured, beside its limit; the exit status is 1 if one is over it."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=main.__doc__)
-    parser.add_argument("suite", choices=["core"], help="what to measure")
-    parser.add_argument("--quick", action="store_true", help="fewer deltas and passes: rough figures in seconds")
+    parser.add_argument("suite", choices=["core", "openai"], help="what to measure")
+    parser.add_argument(
+        "--quick", action="store_true", help="shorter streams and fewer passes: rough figures in seconds"
+    )
     arguments = parser.parse_args()
-    size = {"deltas": 10_000, "passes": 3} if arguments.quick else {}
+    if arguments.suite == "core":
+        figures = core.figures(deltas=10_000, passes=3) if arguments.quick else core.figures()
+    else:
+        figures = openai.figures(chunks=500, passes=3) if arguments.quick else openai.figures()
     print(machine())
     print("Each figure is a ratio within this run (or a number of bytes), beside the most that it may be.\n")
     over = 0
-    for figure in core.figures(**size):
+    for figure in figures:
         print(figure, flush=True)
         over += figure.limit is not None and figure.value > figure.limit
     print(f"{over} over their limit" if over else "all within their limits")

@@ -22,7 +22,8 @@ class Figure:
 
     def __str__(self) -> str:
         verdict = "" if self.limit is None else f"of {self.limit:6.2f}  {'ok' if self.value <= self.limit else 'OVER'}"
-        return f"{self.name:64} {self.value:8.2f}  {verdict}".rstrip()
+        digits = 3 if self.value < 0.1 else 2
+        return f"{self.name:72} {self.value:8.{digits}f}  {verdict}".rstrip()
 
 
 def machine() -> str:

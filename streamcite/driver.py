@@ -7,7 +7,7 @@ chunks that are just deltas.
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator
+from collections.abc import AsyncGenerator, Generator, Iterator
 from typing import Any, Protocol, TypeVar
 
 _T = TypeVar("_T")
@@ -99,16 +99,17 @@ def drive(core: Core[_T], given: Given) -> Generator[_T, None, None]:
     """Read all chunks through a core. An error of the stream is raised behind what was held."""
     given.begin()
     failure: Exception | None = None
+    read, deltas = core.read, given.deltas
     try:
         while True:
             try:
-                chunk = next(given.deltas)
+                chunk = next(deltas)
             except StopIteration:
                 break
             except Exception as error:  # noqa: BLE001  # raised below
                 failure = error
                 break
-            items = core.read(chunk)
+            items = read(chunk)
             if len(items) == 1:
                 yield items[0]
             else:
@@ -124,7 +125,7 @@ async def adrive(core: Core[_T], given: Given) -> AsyncGenerator[_T, None]:
     """As `drive`, of an asynchronous stream."""
     given.begin()
     failure: Exception | None = None
-    following: Callable[[], Any] = given.deltas.__anext__
+    read, following = core.read, given.deltas.__anext__
     try:
         while True:
             try:
@@ -134,7 +135,7 @@ async def adrive(core: Core[_T], given: Given) -> AsyncGenerator[_T, None]:
             except Exception as error:  # noqa: BLE001  # raised below
                 failure = error
                 break
-            items = core.read(chunk)
+            items = read(chunk)
             if len(items) == 1:
                 yield items[0]
             elif items:

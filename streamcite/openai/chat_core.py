@@ -10,11 +10,15 @@ from typing import Any
 
 from streamcite.options import ParserOptions
 
-from .objects import extras, fields, get
-from .parts import Change, Channel, PartEvent, Step, StreamResult, Texts, new_change
+from .objects import extras, fields, get, get_str
+from .parts import Change, Channel, PartEvent, Step, StreamResult, Text, Texts
 
-# Where servers add the text of a model's reasoning to a delta or message.
-_REASONING = ("reasoning_content", "reasoning")
+# Where a delta or message has text besides its content: OpenAI's own, and what servers add.
+_OTHERS: tuple[tuple[str, Channel], ...] = (
+    ("refusal", "refusal"),
+    ("reasoning_content", "reasoning"),
+    ("reasoning", "reasoning"),
+)
 
 
 class ChatCore:
@@ -22,7 +26,8 @@ class ChatCore:
 
     def __init__(self, options: ParserOptions, snapshot: Mapping[str, Any] | None = None) -> None:
         self._texts = Texts(options)
-        self._finished: dict[int, bool] = {}  # by choice
+        self._answers: dict[int, Text] = {}  # by choice
+        self._finished: dict[int, bool] = {}
         self._pending: list[Change] = []  # of a snapshot
         if snapshot is not None:
             self._restore(snapshot)
@@ -50,23 +55,42 @@ class ChatCore:
         if found.get("usage") is not None:
             self._texts.usage = found["usage"]
         changes: list[Change] = []
-        for choice in choices_of(chunk):
-            of_choice = fields(choice)
-            index = of_choice.get("index")
-            if type(index) is not int:
-                index = 0  # a server that numbers no choices has one
-            holder = holder_of(choice)
-            for name, channel, delta in _texts_of(holder):
-                text = self._texts.get((index, 0, name), channel)
-                text.template = chunk
-                changes.append(new_change(text, text.feed(delta), holder, name))
-            reason = of_choice.get("finish_reason")
-            if reason and isinstance(reason, str):
-                self._finished[index] = True
-                changes = self._finish(index, reason, changes)
-            elif index not in self._finished:
-                self._finished[index] = False
+        choices = found.get("choices")
+        if isinstance(choices, list):
+            for choice in choices:
+                self._read(chunk, choice, changes)
         return [*self._take_pending(), (chunk, changes)] if self._pending else [(chunk, changes)]
+
+    def _read(self, chunk: Any, choice: Any, changes: list[Change]) -> None:
+        found = fields(choice)
+        index = found.get("index")
+        if type(index) is not int:
+            index = 0  # a server that numbers no choices has one
+        holder = found.get("delta") or found.get("message")
+        declared = fields(holder)
+        content = declared.get("content")
+        if content and isinstance(content, str):
+            text = self._answers.get(index) or self._begin(index, "content", "answer")
+            text.template = chunk
+            changes.append((text, text.feed(content), holder, "content", None))
+        if extras(holder) or declared.get("refusal"):
+            for name, channel in _OTHERS:
+                if delta := get_str(holder, name):
+                    text = self._begin(index, name, channel)
+                    text.template = chunk
+                    changes.append((text, text.feed(delta), holder, name, None))
+        reason = found.get("finish_reason")
+        if reason and isinstance(reason, str):
+            self._finished[index] = True
+            self._finish(index, reason, changes)
+        elif index not in self._finished:
+            self._finished[index] = False
+
+    def _begin(self, index: int, name: str, channel: Channel) -> Text:
+        text = self._texts.get((index, 0, name), channel)
+        if channel == "answer":
+            self._answers[index] = text  # nearly every chunk asks for it
+        return text
 
     def end(self, *, stopped: bool) -> list[Step]:
         """Settle what no finish has settled."""
@@ -88,17 +112,16 @@ class ChatCore:
         pending, self._pending = self._pending, []
         return [(None, pending)] if pending else []
 
-    def _finish(self, index: int, reason: str, changes: list[Change]) -> list[Change]:
+    def _finish(self, index: int, reason: str, changes: list[Change]) -> None:
         """Settle the texts of a choice; what a text held goes where its last delta stands, if that is here."""
         texts = [text for text in self._texts if text.part.index == index]
-        for settled in self._texts.settle(texts, complete=reason == "stop", reason=reason):
-            for number, change in enumerate(changes):
-                if change.text is settled.text:
-                    changes[number] = change._replace(new=change.new + settled.new)
+        for change in self._texts.settle(texts, complete=reason == "stop", reason=reason):
+            for number, (text, new, holder, name, _) in enumerate(changes):
+                if text is change[0]:
+                    changes[number] = text, new + change[1], holder, name, None
                     break
             else:
-                changes.append(settled)
-        return changes
+                changes.append(change)
 
 
 def _chunk_of(event: Any) -> Any:
@@ -132,20 +155,4 @@ def choices_of(chunk: Any) -> list[Any]:
 def holder_of(choice: Any) -> Any:
     """Give what holds the texts of a choice: the delta of a chunk, the message of a completion."""
     found = fields(choice)
-    delta = found.get("delta")
-    return found.get("message") if delta is None else delta
-
-
-def _texts_of(holder: Any) -> list[tuple[str, Channel, str]]:
-    """Give the texts of a delta or message that are not empty: name, channel, text."""
-    declared = fields(holder)
-    content, refusal, added = declared.get("content"), declared.get("refusal"), extras(holder)
-    texts: list[tuple[str, Channel, str]] = []
-    if content and isinstance(content, str):
-        texts.append(("content", "answer", content))
-    if refusal and isinstance(refusal, str):
-        texts.append(("refusal", "refusal", refusal))
-    if added:
-        found = ((name, added.get(name)) for name in _REASONING)
-        texts += [(name, "reasoning", text) for name, text in found if text and isinstance(text, str)]
-    return texts
+    return found.get("delta") or found.get("message")

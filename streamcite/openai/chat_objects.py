@@ -7,11 +7,11 @@ from collections.abc import Container
 from typing import Any
 
 from streamcite.annotations import Annotation, AnnotationOptions, CleanOffsets, chat_annotations
-from streamcite.events import Citation
+from streamcite.events import Citation, Event
 
 from .chat_core import ChatCore, choices_of, holder_of
 from .logprobs import TokenFilter
-from .objects import bare, drop, extras, fields, get, get_index, get_list, get_str, put, put_list, put_text
+from .objects import bare, drop, extras, fields, get, get_index, get_list, get_str, put, put_list, replace_field
 from .parts import Change, Text
 
 # What every chunk has, and what goes when a text changes its length: neither is a reason to pass a chunk on.
@@ -34,22 +34,20 @@ class _Choice:
         self._tokens: defaultdict[str, TokenFilter] = defaultdict(TokenFilter)
         self._logprobs: Any = None  # the last that were there
 
-    def read(self, change: Change) -> str:
+    def read(self, text: Text, new: list[Event]) -> str:
         """Learn the next events of a text, and give what the reader sees of them."""
-        text, new, *_ = change
         if text.part.field == "content":
             self._answer = text
             if any(isinstance(event, Citation) for event in new):
                 self._annotations += self._annotator.catch_up(text.events)
         return "".join(map(str, new))
 
-    def place(self, change: Change) -> bool:
+    def place(self, text: Text, new: list[Event], holder: Any, name: str) -> bool:
         """Write what is shown where the text stood, and say whether that is another text."""
-        holder, name = change.holder, change.name
-        shown = self.read(change)
+        shown = self.read(text, new)
         if shown == get_str(holder, name):
             return False
-        put_text(holder, name, shown)
+        replace_field(holder, name, shown)
         return True
 
     def annotate(self, holder: Any, *, streamed: bool) -> bool:
@@ -77,7 +75,7 @@ class _Choice:
         changed = False
         for name in ("content", "refusal"):
             entries = get_list(found, name)
-            new = [event for change in changes if change.text.part.field == name for event in change.new]
+            new = [event for text, events, *_ in changes if text.part.field == name for event in events]
             kept = self._tokens[name].take(entries, new)
             if kept != entries:
                 if found is None:
@@ -119,48 +117,48 @@ class ChatCleaner:
         Returns:
             It, unless nothing is left of it; before it new ones, with what has no place in it.
         """
-        ((chunk, changes),) = self._core.steps(chunk)
+        chunk, changes = self._core.steps(chunk)[-1]
+        if len(changes) == 1 and (cleaned := _clean_delta(chunk, *changes[0])) is not None:
+            return cleaned  # most chunks: what comes below comes to the same
         before: list[Any] = []
         changed = False
         for choice in choices_of(chunk):
             index, holder = get_index(choice, "index"), holder_of(choice)
             state = self._choices.get(index) or self._begin(index)
-            own = [change for change in changes if change.text.part.index == index]
-            for change in own:
-                if change.holder is not None:
-                    changed |= state.place(change)
+            own = [change for change in changes if change[0].part.index == index]
+            for text, new, place, name, _ in own:
+                if place is not None:
+                    changed |= state.place(text, new, place, name)
             changed |= state.annotate(holder, streamed=not self._final)
-            for change in own:
-                if change.holder is None:
-                    before += self._settled(change)
+            for text, new, place, *_ in own:
+                if place is None:
+                    before += self._settled(text, new)
             if fields(choice).get("finish_reason"):
                 before += state.annotation_chunks()
             changed |= state.keep_logprobs(choice, own)
         if not changed:
             return [*before, chunk]
+        if not _carries(chunk):
+            return before
         drop(chunk, _PADDING)
-        return [*before, chunk] if _carries(chunk) else before
+        return [*before, chunk]
 
     def end(self, *, stopped: bool) -> list[Any]:
         """Give new chunks with what no finish has settled."""
-        chunks = [
-            chunk
-            for _, changes in self._core.end(stopped=stopped)
-            for change in changes
-            for chunk in self._settled(change)
-        ]  # fmt: skip
+        changes = [change for _, changes in self._core.end(stopped=stopped) for change in changes]
+        chunks = [chunk for text, new, *_ in changes for chunk in self._settled(text, new)]
         return chunks + [chunk for state in self._choices.values() for chunk in state.annotation_chunks()]
 
     def _begin(self, index: int) -> _Choice:
         self._choices[index] = _Choice(index, self._options, whole=self._whole)
         return self._choices[index]
 
-    def _settled(self, change: Change) -> list[Any]:
+    def _settled(self, text: Text, new: list[Event]) -> list[Any]:
         """Give new chunks with what came of a text when it was settled."""
-        part = change.text.part
-        state = self._choices.get(part.index) or self._begin(part.index)
-        shown = state.read(change)
-        chunks = [new_chunk(change.text.template, part.index, {part.field: shown})] if shown else []
+        index = text.part.index
+        state = self._choices.get(index) or self._begin(index)
+        shown = state.read(text, new)
+        chunks = [new_chunk(text.template, index, {text.part.field: shown})] if shown else []
         return chunks if self._final else chunks + state.annotation_chunks()
 
 
@@ -175,6 +173,17 @@ def new_chunk(template: Any, index: int, delta: dict[str, Any]) -> Any:
     chunk = bare(template, _HEAD)
     put(chunk, "choices", [new_choice])
     return chunk
+
+
+def _clean_delta(chunk: Any, _: Text, new: list[Event], holder: Any, name: str, __: str | None) -> list[Any] | None:
+    """Clean a chunk that has nothing but a delta, which is shown as it is or held; None for any other."""
+    choice = fields(choices_of(chunk)[0])
+    if len(new) > 1 or extras(holder) or choice.get("logprobs") is not None or choice.get("finish_reason"):
+        return None
+    if new:
+        return [chunk] if new[0] is fields(holder).get(name) else None
+    replace_field(holder, name, "")
+    return [chunk] if _carries(chunk) else []
 
 
 def _carries(chunk: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from streamcite.events import Citation, Event, Malformed, from_dict, raw_of, to_dict
 from streamcite.options import ParserOptions
@@ -147,13 +147,18 @@ class Text:
         if self.complete is not None:
             self._go_on_at(self._end())
             self.complete = None
-        if self._half or not (delta.isascii() or delta.isprintable()):  # a surrogate is not printable
-            delta, self._half = split_half(self._half + delta)
-            delta, replaced = replace_surrogates(delta)
-            self.replaced += replaced
+        # A surrogate is neither ASCII nor printable.
+        if self._half or not (delta.isascii() or delta.isprintable()):
+            delta = self._join(delta)
         events = self._parser.feed(delta)
         self.events += events
         return events
+
+    def _join(self, delta: str) -> str:
+        delta, self._half = split_half(self._half + delta)
+        delta, replaced = replace_surrogates(delta)
+        self.replaced += replaced
+        return delta
 
     def catch_up(self, whole: str) -> list[Event]:
         """Read what no delta has brought of the whole text: all of it, the rest, or nothing."""
@@ -240,39 +245,24 @@ def _key(index: int, content_index: int, field: str) -> Key:
     return index, content_index, field
 
 
-class Change(NamedTuple):
-    """What one place in a chunk, or the end of a text, did to a text.
-
-    Attributes:
-        text: the text.
-        new: the events that came of it.
-        holder: the object that holds the place; None where no place does, as when what was held is settled.
-        name: the field of the holder where the text stands.
-        whole: where the place holds the whole text: that; else None.
-    """
-
-    text: Text
-    new: list[Event]
-    holder: Any = None
-    name: str = ""
-    whole: str | None = None
-
-
-# A chunk with the changes it makes, in the order of the places in it; without a chunk (None), what was settled between
-# two. Nearly every chunk makes one of each, so that a step is a plain tuple, and a change of a delta is built by
-# `new_change`, which costs a third of the call of the class.
+# What one place in a chunk, or the end of a text, did to a text: the text; the events that came of it; the object that
+# holds the place, or None where what was held was settled; the field of the holder where the text stands; and where the
+# place holds the whole text that, else None. A plain tuple, as nearly every chunk makes one, and so is a step.
+Change: TypeAlias = tuple[Text, list[Event], Any, str, str | None]
+# A chunk with the changes it makes, in the order of the places in it; without a chunk (None), what was settled between.
 Step: TypeAlias = tuple[Any, list[Change]]
 
 
-def new_change(text: Text, new: list[Event], holder: Any, name: str) -> Change:
-    """Build ``Change(text, new, holder, name)``."""
-    return tuple.__new__(Change, (text, new, holder, name, None))
+def settled(text: Text, new: list[Event]) -> Change:
+    """Give the change of what no place in a chunk holds."""
+    return text, new, None, "", None
 
 
 class Texts:
     """The texts of one stream: the state that the cores of both APIs share.
 
     Attributes:
+        begun: those that have begun.
         usage: the stream's usage object.
         ended: whether the stream was read to its end, without an error.
     """
@@ -280,18 +270,18 @@ class Texts:
     def __init__(self, options: ParserOptions) -> None:
         CitationParser(**options)  # a wrong option is misuse at once, not when the first text begins
         self.options = options
-        self._texts: dict[Key, Text] = {}
+        self.begun: dict[Key, Text] = {}
         self.usage: Any = None
         self.ended = False
 
     def __iter__(self) -> Iterator[Text]:
-        return iter(self._texts.values())
+        return iter(self.begun.values())
 
     def get(self, key: Key, channel: Channel) -> Text:
         """Give a text, which begins when it is asked for."""
-        text = self._texts.get(key)
+        text = self.begun.get(key)
         if text is None:
-            text = self._texts[key] = Text(Part(channel, *key), self.options)
+            text = self.begun[key] = Text(Part(channel, *key), self.options)
         return text
 
     def snapshot(self, pending: Iterable[PartEvent]) -> dict[str, Any]:
@@ -312,8 +302,8 @@ class Texts:
             raise ValueError(f"its version must be {SNAPSHOT_VERSION}")
         for each in snapshot["texts"]:
             text = Text.restore(each, self.options)
-            self._texts[text.part.key] = text
-        return [Change(self._texts[_key(*key)], [from_dict(event)]) for key, event in snapshot["pending"]]
+            self.begun[text.part.key] = text
+        return [settled(self.begun[_key(*key)], [from_dict(event)]) for key, event in snapshot["pending"]]
 
     def settle(self, texts: Iterable[Text], *, complete: bool, reason: str | None = None) -> list[Change]:
         """Close texts, and give what was held in them."""
@@ -322,7 +312,7 @@ class Texts:
             if reason is not None:
                 text.finish_reason = reason
             if new := text.close(complete=complete):
-                changes.append(Change(text, new))
+                changes.append(settled(text, new))
         return changes
 
     def result(self, *, finished: bool) -> StreamResult:

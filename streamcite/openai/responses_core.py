@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from streamcite.options import ParserOptions
 
 from .objects import fields, get, get_index, get_list, get_str
-from .parts import Change, Channel, Key, PartEvent, Step, StreamResult, Text, Texts, new_change
+from .parts import Change, Channel, Key, PartEvent, Step, StreamResult, Text, Texts, settled
 
 # The events that bring text: the field of a part that it is, and what numbers the part.
 _DELTAS = {
@@ -36,7 +36,7 @@ _PARTS = {
     "response.reasoning_summary_part.done": "summary_index",
 }
 _ITEMS = frozenset({"response.output_item.added", "response.output_item.done"})
-_ENDS = {"response.completed": True, "response.incomplete": False, "response.failed": False}
+_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _RESPONSES = frozenset({*_ENDS, "response.created", "response.in_progress", "response.queued"})
 # What ends a text, but does not say whether it ended by itself.
 _TEXT_ENDS = frozenset({*_DONE, *(kind for kind in _PARTS if kind.endswith(".done")), "response.output_item.done"})
@@ -72,7 +72,7 @@ class ResponsesCore:
         self._waiting: list[
             tuple[Any, list[Place]]
         ] = []  # events that end a text, or repeat it, when something is held
-        self._sequence_number: int | None = None
+        self._last: Any = None  # the last event
         self._finished = False
         self._pending: list[Change] = []  # of a snapshot
         if snapshot is not None:
@@ -101,16 +101,16 @@ class ResponsesCore:
         kind = found.get("type")
         if not isinstance(kind, str):
             kind = _type_of(event)
-        number = found.get("sequence_number")
-        if type(number) is int:
-            self._sequence_number = number
-        steps = self._take_pending() if self._pending else []
+        self._last = event
+        delta = _DELTAS.get(kind)
+        if delta and not (self._waiting or self._pending):
+            return [(event, self._read_delta(event, found, *delta))]
+        steps = self._take_pending()
         ends = kind in _TEXT_ENDS
         if self._waiting and not ends:
-            steps += self._settle_waiting(kind)
-        if kind in _DELTAS:
-            steps.append((event, self._read_delta(event, found, *_DELTAS[kind])))
-            return steps
+            steps += self._settle_waiting(event, kind)
+        if delta:
+            return [*steps, (event, self._read_delta(event, found, *delta))]
         places = list(self._places(event, kind))
         changes = [change for place in places for change in self._catch_up(place, kind)]
         if ends and (self._waiting or any(self._text(place).held for place in places)):
@@ -125,8 +125,8 @@ class ResponsesCore:
     def end(self, *, stopped: bool) -> list[Step]:
         """Settle what no event has settled."""
         self._texts.ended = not stopped
-        settled: Step = (None, self._texts.settle(self._texts, complete=False))
-        return [*self._take_pending(), settled, *self._release()]
+        last: Step = (None, self._texts.settle(self._texts, complete=False))
+        return [*self._take_pending(), last, *self._release()]
 
     def _take_pending(self) -> list[Step]:
         pending, self._pending = self._pending, []
@@ -141,7 +141,7 @@ class ResponsesCore:
         return self._texts.snapshot(pending) | {
             "channels": [*self._channels.items()],
             "indexes": self._indexes,
-            "sequence_number": self._sequence_number,
+            "sequence_number": get(self._last, "sequence_number"),
         }
 
     def _restore(self, snapshot: Mapping[str, Any]) -> None:
@@ -149,7 +149,7 @@ class ResponsesCore:
             self._pending = self._texts.restore(snapshot)
             self._channels = dict(snapshot["channels"])
             self._indexes = dict(snapshot["indexes"])
-            self._sequence_number = snapshot["sequence_number"]
+            self._last = {"sequence_number": snapshot["sequence_number"]}
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"snapshot: must be what snapshot() gave, not {snapshot!r}: {error}") from error
 
@@ -164,16 +164,17 @@ class ResponsesCore:
         if type(index) is not int:
             index = 0
         key = (index, number if type(number) is int else 0, field)
-        text = self._texts.get(key, self._channel(field, index))
-        if text.template is None:
+        text = self._texts.begun.get(key)
+        if text is None:
             self._indexes.setdefault(get_str(event, "item_id"), index)
+            text = self._texts.get(key, self._channel(field, index))
         text.template = event
-        return [new_change(text, text.feed(delta), event, "delta")]
+        return [(text, text.feed(delta), event, "delta", None)]
 
     def _catch_up(self, place: Place, kind: str) -> Iterator[Change]:
         text = self._text(place)
         if (kind in _TEXT_ENDS or kind in _ENDS or not text.begun) and (new := text.catch_up(place.whole)):
-            yield Change(text, new)
+            yield settled(text, new)
 
     def _read_response(self, event: Any, kind: str) -> list[Change]:
         response = get(event, "response")
@@ -182,14 +183,17 @@ class ResponsesCore:
             self._texts.usage = usage
         if kind not in _ENDS:
             return []
-        self._finished = kind != "response.failed"
-        reason = get_str(get(response, "incomplete_details"), "reason") if kind == "response.incomplete" else ""
-        return self._texts.settle(self._texts, complete=_ENDS[kind], reason=reason or kind.removeprefix("response."))
+        status = _status(event, kind)
+        self._finished = status != "failed"
+        reason = get_str(get(response, "incomplete_details"), "reason") or status
+        return self._texts.settle(self._texts, complete=status == "completed", reason=reason)
 
-    def _settle_waiting(self, kind: str) -> list[Step]:
-        """Settle the texts that wait, as an event of this kind, or else their items, tell."""
-        items = [get(event, "item") for event, _ in self._waiting]
-        complete = _ENDS.get(kind, any(get(item, "status") == "completed" for item in items))
+    def _settle_waiting(self, event: Any, kind: str) -> list[Step]:
+        """Settle the texts that wait, as an event of this kind tells, or else their items."""
+        if kind in _ENDS:
+            complete = _status(event, kind) == "completed"
+        else:
+            complete = any(get(get(each, "item"), "status") == "completed" for each, _ in self._waiting)
         texts = [self._text(place) for _, places in self._waiting for place in places]
         return [(None, self._texts.settle(texts, complete=complete)), *self._release()]
 
@@ -201,7 +205,7 @@ class ResponsesCore:
         return [self._step(event, places, []) for event, places in waiting]
 
     def _step(self, event: Any, places: list[Place], changes: list[Change]) -> Step:
-        return event, changes + [Change(self._text(place), [], *place[2:]) for place in places]
+        return event, changes + [(self._text(place), [], place.holder, place.name, place.whole) for place in places]
 
     def _places(self, event: Any, kind: str) -> Iterator[Place]:
         """Find the whole texts in an event that are not empty, and learn what it tells of its items."""
@@ -240,6 +244,11 @@ class ResponsesCore:
         if field == "output_text":
             return self._channels.get(index, "answer")
         return "refusal" if field == "refusal" else "reasoning"
+
+
+def _status(event: Any, kind: str) -> str:
+    """Tell how a response ended: some servers end a cut one as completed too, and only its status says so."""
+    return get_str(get(event, "response"), "status") or kind.removeprefix("response.")
 
 
 def _type_of(event: Any) -> str:

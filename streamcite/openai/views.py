@@ -52,7 +52,7 @@ class _ByPart:
         return self._pairs(self._core.end(stopped=stopped))
 
     def _pairs(self, steps: list[Step]) -> list[PartEvent]:
-        return [(change.text.part, event) for _, changes in steps for change in changes for event in change.new]
+        return [(text.part, event) for _, changes in steps for text, new, *_ in changes for event in new]
 
 
 class _Answer:
@@ -72,9 +72,9 @@ class _Answer:
     def read(self, chunk: Any) -> list[Event]:
         steps = self._core.steps(chunk)
         if len(steps) == 1 and len(steps[0][1]) == 1 and not self._later:
-            text, new, *_ = steps[0][1][0]
-            if text is self._current and len(new) <= 1:
-                return new  # most chunks: what comes below comes to the same
+            change = steps[0][1][0]
+            if change[0] is self._current and len(change[1]) <= 1:
+                return change[1]  # most chunks: what comes below comes to the same
         return self._in_order(steps)
 
     def end(self, *, stopped: bool) -> list[Event]:
@@ -93,15 +93,14 @@ class _Answer:
         events: list[Event] = []
         self._parts = parts = []
         for _, changes in steps:
-            for change in changes:
-                text = change.text
-                if change.new and text.part.is_answer:
+            for text, new, *_ in changes:
+                if new and text.part.is_answer:
                     if text is (self._current or text):
                         self._current = text
-                        events += change.new
-                        parts += [text.part] * len(change.new)
+                        events += new
+                        parts += [text.part] * len(new)
                     else:
-                        self._later.setdefault(text, []).extend(change.new)
+                        self._later.setdefault(text, []).extend(new)
             while self._later and self._current is not None and self._current.done:
                 events += self._next()
         return events

@@ -1,0 +1,189 @@
+"""What the OpenAI adapters add to a streamed chunk, as parts of what the client itself spends on one.
+
+``python -m benchmarks openai``. The chunks are built before, so that what a view adds is a loop over it less the bare
+loop. What the client spends is a loop over its typed stream, whose bytes come from memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tracemalloc
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from openai import AsyncOpenAI
+from openai.types.chat import ChatCompletionChunk
+from openai.types.responses import ResponseTextDeltaEvent
+
+from streamcite import Source
+from streamcite.openai import chat_events, clean_chat, clean_responses, responses_events
+from streamcite.sse import encode
+
+from .report import Figure
+from .shapes import make
+from .timing import fastest
+
+_httpx: Any = import_module("httpx2" if find_spec("httpx2") else "httpx")  # what this version of the client rides on
+
+CHUNKS = 2_000
+EVENT_LIMIT = 0.02
+OBJECT_LIMIT = 0.05
+# The densest one is only told: what is added there is mostly what the parser costs.
+SHAPES = {"no citation": True, "1 per 200": True, "1 per 20, 20 distinct": False}
+SOURCES = {
+    name: Source(name, title="A page", url="https://example.org/page")
+    for name in (f"turn{number // 10}file{number % 10}" for number in range(20))
+}
+
+
+@dataclass(frozen=True)
+class Api:
+    """One API of the client.
+
+    Attributes:
+        name: what the report calls it.
+        build: a chunk with a delta, as it stands on the wire.
+        kind: the client's class for it.
+        ask: opens the client's stream.
+        events: the event view.
+        objects: the object view.
+    """
+
+    name: str
+    build: Callable[[str], dict[str, Any]]
+    kind: Any
+    ask: Callable[[AsyncOpenAI], Any]
+    events: Callable[[Any], AsyncIterator[Any]]
+    objects: Callable[[Any], AsyncIterator[Any]]
+
+
+def chat_chunk(delta: str) -> dict[str, Any]:
+    """Give a chunk as OpenAI sends it."""
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "any",
+        "service_tier": "default",
+        "system_fingerprint": None,
+        "choices": [{"index": 0, "delta": {"content": delta}, "logprobs": None, "finish_reason": None}],
+        "obfuscation": "Jq3",
+    }
+
+
+def text_delta(delta: str) -> dict[str, Any]:
+    """Give an event of the Responses API as OpenAI sends it."""
+    return {
+        "type": "response.output_text.delta",
+        "item_id": "msg_1",
+        "output_index": 0,
+        "content_index": 0,
+        "delta": delta,
+        "logprobs": [],
+        "sequence_number": 4,
+        "obfuscation": "Jq3",
+    }
+
+
+APIS = [
+    Api(
+        "chat",
+        chat_chunk,
+        ChatCompletionChunk,
+        lambda client: client.chat.completions.create(model="any", messages=[], stream=True),
+        chat_events,
+        partial(clean_chat, sources=SOURCES),
+    ),
+    Api(
+        "responses",
+        text_delta,
+        ResponseTextDeltaEvent,
+        lambda client: client.responses.create(model="any", input="any", stream=True),
+        responses_events,
+        partial(clean_responses, sources=SOURCES),
+    ),
+]
+
+
+def figures(*, chunks: int = CHUNKS, passes: int = 9) -> Iterator[Figure]:
+    """Measure all that has a limit, one figure after the other.
+
+    Args:
+        chunks: about how many chunks a stream has.
+        passes: how often each is run; the fastest counts.
+    """
+    for api in APIS:
+        for name, limited in SHAPES.items():
+            for view, added in _views(api, name, chunks, passes).items():
+                limit = {"events": EVENT_LIMIT, "objects": OBJECT_LIMIT}[view]
+                yield Figure(f"{api.name}, {view}: added / the client's own: {name}", added, limit if limited else None)
+        yield from _memory(api)
+
+
+def _views(api: Api, name: str, chunks: int, passes: int) -> dict[str, float]:
+    deltas = make(name, chunks).deltas
+    wire = [encode(json.dumps(api.build(delta))) for delta in deltas]
+    whole = [api.kind.construct(**api.build(delta)) for delta in deltas]
+    # The object view changes its objects, so that each pass needs its own.
+    own = iter([[api.kind.construct(**api.build(delta)) for delta in deltas] for _ in range(passes)])
+    times = fastest(
+        {
+            "client": lambda: asyncio.run(_read_client(api, wire)),
+            "loop": lambda: asyncio.run(_read(_given(whole))),
+            "events": lambda: asyncio.run(_read(api.events(_given(whole)))),
+            "objects": lambda: asyncio.run(_read(api.objects(_given(next(own))))),
+        },
+        passes=passes,
+    )
+    return {view: (times[view] - times["loop"]) / times["client"] for view in ("events", "objects")}
+
+
+async def _read(stream: AsyncIterator[Any]) -> None:
+    async for _ in stream:
+        pass
+
+
+async def _given(chunks: Sequence[Any]) -> AsyncIterator[Any]:
+    for chunk in chunks:
+        yield chunk
+
+
+async def _read_client(api: Api, wire: Sequence[bytes]) -> None:
+    async def body() -> AsyncIterator[bytes]:
+        for frame in wire:
+            yield frame
+        yield encode("[DONE]")
+
+    def answer(_: Any) -> Any:
+        return _httpx.Response(200, headers={"content-type": "text/event-stream"}, content=body())
+
+    transport = _httpx.AsyncClient(transport=_httpx.MockTransport(answer))
+    async with AsyncOpenAI(api_key="any", base_url="http://in.memory/v1", http_client=transport) as client:
+        await _read(await api.ask(client))
+
+
+def _memory(api: Api) -> Iterator[Figure]:
+    """Tell how much an open stream keeps: to begin with, and for each delta that it has read."""
+    deltas = make("no citation", 10_000).deltas
+    kept = {count: asyncio.run(_kept(api, deltas[:count])) for count in (1, len(deltas))}
+    yield Figure(f"bytes of an open stream: {api.name}", kept[1])
+    yield Figure(f"bytes a delta that was read: {api.name}", (kept[len(deltas)] - kept[1]) / (len(deltas) - 1))
+
+
+async def _kept(api: Api, deltas: Sequence[str]) -> int:
+    async def chunks() -> AsyncIterator[Any]:
+        for delta in deltas:
+            yield api.kind.construct(**api.build("".join(delta)))
+
+    await _read(api.events(chunks()))  # what all share is there before
+    tracemalloc.start()
+    view = api.events(chunks())
+    await _read(view)
+    used, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return used
