@@ -109,9 +109,10 @@ class ResponsesCleaner:
         """
         steps = self._core.steps(event)
         if len(steps) == 1 and len(steps[0][1]) == 1:
-            _, new, holder, name, _ = steps[0][1][0]
+            _, new, holder, name, whole = steps[0][1][0]
             found = fields(event)
-            if holder is event and not found.get("logprobs"):  # most events: what comes below comes to the same
+            # Most events: what comes below comes to the same.
+            if holder is event and whole is None and not found.get("logprobs"):
                 if not new:
                     self._shift -= 1
                     return []
