@@ -40,6 +40,8 @@ _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed
 _RESPONSES = frozenset({*_ENDS, "response.created", "response.in_progress", "response.queued"})
 # What ends a text, but does not say whether it ended by itself.
 _TEXT_ENDS = frozenset({*_DONE, *(kind for kind in _PARTS if kind.endswith(".done")), "response.output_item.done"})
+# How many events wait at most: a text is ended and repeated by three, and of few texts is something held.
+MAX_WAITING = 256
 # Where a part has its text, by its type.
 _HOLDS = {"output_text": "text", "refusal": "refusal", "reasoning_text": "text", "summary_text": "text"}
 
@@ -69,10 +71,9 @@ class ResponsesCore:
         self._texts = Texts(options)
         self._indexes: dict[str, int] = {}  # output index by item id
         self._channels: dict[int, Channel] = {}  # of messages, by output index
-        self._waiting: list[
-            tuple[Any, list[Place]]
-        ] = []  # events that end a text, or repeat it, when something is held
-        self._last: Any = None  # the last event
+        # Events that end a text of which something is held, and those behind them that repeat it, with their places.
+        self._waiting: list[tuple[Any, list[Place]]] = []
+        self._last: Any = None  # the last event that waits for no other
         self._finished = False
         self._pending: list[Change] = []  # of a snapshot
         if snapshot is not None:
@@ -101,21 +102,23 @@ class ResponsesCore:
         kind = found.get("type")
         if not isinstance(kind, str):
             kind = _type_of(event)
-        self._last = event
         delta = _DELTAS.get(kind)
         if delta and not (self._waiting or self._pending):
+            self._last = event
             return [(event, self._read_delta(event, found, *delta))]
         steps = self._take_pending()
         ends = kind in _TEXT_ENDS
-        if self._waiting and not ends:
+        if self._waiting and (not ends or len(self._waiting) == MAX_WAITING):
             steps += self._settle_waiting(event, kind)
         if delta:
+            self._last = event
             return [*steps, (event, self._read_delta(event, found, *delta))]
         places = list(self._places(event, kind))
         changes = [change for place in places for change in self._catch_up(place, kind)]
         if ends and (self._waiting or any(self._text(place).held for place in places)):
             self._waiting.append((event, places))
             return [*steps, (None, changes)]
+        self._last = event
         if kind in _RESPONSES:
             changes += self._read_response(event, kind)
         for text in map(self._text, places):
@@ -184,7 +187,7 @@ class ResponsesCore:
         if kind not in _ENDS:
             return []
         status = _status(event, kind)
-        self._finished = status != "failed"
+        self._finished = status in ("completed", "incomplete")
         reason = get_str(get(response, "incomplete_details"), "reason") or status
         return self._texts.settle(self._texts, complete=status == "completed", reason=reason)
 

@@ -291,5 +291,6 @@ def is_async(stream: Any) -> bool:
     if isinstance(stream, Iterable) and not isinstance(stream, (Mapping, str, bytes)) and not is_whole:
         return False
     raise TypeError(
-        f"stream: must be what create(stream=True) returns, awaited if it is async, not {type(stream).__name__}"
+        f"stream: must be what create(stream=True) returns, awaited if it is async, not {type(stream).__name__}; "
+        "of what stream() returns, that which entering it gives"
     )
