@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import AsyncIterable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from streamcite.annotations import AnnotationOptions, Unit, When
 
@@ -16,10 +16,13 @@ from .views import AsyncEventView, AsyncObjectView, EventView, ObjectView, event
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from openai.lib.streaming.chat import AsyncChatCompletionStream, ChatCompletionStream
+    from openai.lib.streaming.chat import AsyncChatCompletionStream, ChatCompletionStream, ChatCompletionStreamEvent
+    from openai.types.chat import ChatCompletionChunk
 
     from streamcite.options import ParserOptions
     from streamcite.sources import Source
+
+    ChatChunk: TypeAlias = ChatCompletionChunk | ChatCompletionStreamEvent[Any] | dict[str, Any]
 
 _T = TypeVar("_T")
 # What is given back as it came.
@@ -28,14 +31,14 @@ _Helper = TypeVar("_Helper", bound="AsyncChatCompletionStream[Any] | ChatComplet
 
 @overload
 def chat_events(
-    stream: AsyncIterable[Any], *, snapshot: Mapping[str, Any] | None = None, **options: Unpack[ParserOptions]
+    stream: AsyncIterable[ChatChunk], *, snapshot: Mapping[str, Any] | None = None, **options: Unpack[ParserOptions]
 ) -> AsyncEventView: ...
 @overload
 def chat_events(
-    stream: Iterable[Any], *, snapshot: Mapping[str, Any] | None = None, **options: Unpack[ParserOptions]
+    stream: Iterable[ChatChunk], *, snapshot: Mapping[str, Any] | None = None, **options: Unpack[ParserOptions]
 ) -> EventView: ...
 def chat_events(
-    stream: AsyncIterable[Any] | Iterable[Any],
+    stream: AsyncIterable[ChatChunk] | Iterable[ChatChunk],
     *,
     snapshot: Mapping[str, Any] | None = None,
     **options: Unpack[ParserOptions],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import AsyncIterable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from streamcite.annotations import AnnotationOptions, Unit, When
 
@@ -17,9 +17,13 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from openai.lib.streaming.responses import AsyncResponseStream, ResponseStream
+    from openai.lib.streaming.responses import ResponseStreamEvent as HelperEvent
+    from openai.types.responses import ResponseStreamEvent
 
     from streamcite.options import ParserOptions
     from streamcite.sources import Source
+
+    AnyEvent: TypeAlias = ResponseStreamEvent | HelperEvent[Any] | dict[str, Any]
 
 _T = TypeVar("_T")
 # What is given back as it came.
@@ -28,14 +32,14 @@ _Helper = TypeVar("_Helper", bound="AsyncResponseStream[Any] | ResponseStream[An
 
 @overload
 def responses_events(
-    stream: AsyncIterable[Any], *, snapshot: Mapping[str, Any] | None = None, **options: Unpack[ParserOptions]
+    stream: AsyncIterable[AnyEvent], *, snapshot: Mapping[str, Any] | None = None, **options: Unpack[ParserOptions]
 ) -> AsyncEventView: ...
 @overload
 def responses_events(
-    stream: Iterable[Any], *, snapshot: Mapping[str, Any] | None = None, **options: Unpack[ParserOptions]
+    stream: Iterable[AnyEvent], *, snapshot: Mapping[str, Any] | None = None, **options: Unpack[ParserOptions]
 ) -> EventView: ...
 def responses_events(
-    stream: AsyncIterable[Any] | Iterable[Any],
+    stream: AsyncIterable[AnyEvent] | Iterable[AnyEvent],
     *,
     snapshot: Mapping[str, Any] | None = None,
     **options: Unpack[ParserOptions],

@@ -6,8 +6,11 @@ A line with an ignore must be an error: mypy says so when it is none any more.
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Literal, assert_never, assert_type
 
-from openai import AsyncStream, Stream
+from openai import AsyncOpenAI, AsyncStream, Stream
+from openai.lib.streaming.chat import AsyncChatCompletionStream
+from openai.lib.streaming.responses import AsyncResponseStream
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from openai.types.responses import Response, ResponseStreamEvent
 
 import streamcite
 from streamcite import (
@@ -25,7 +28,22 @@ from streamcite import (
     Reference,
     Source,
 )
-from streamcite.openai import chat_events
+from streamcite.openai import (
+    AsyncEventView,
+    AsyncObjectView,
+    Channel,
+    EventView,
+    ObjectView,
+    Part,
+    PartResult,
+    StreamResult,
+    chat_events,
+    clean_chat,
+    clean_completion,
+    clean_response,
+    clean_responses,
+    responses_events,
+)
 from streamcite.sse import encode
 from streamcite.testing import RecordedAnswer, serve, token_deltas
 
@@ -133,13 +151,56 @@ async def async_streams(deltas: AsyncIterator[str], chunks: AsyncIterator[Chunk]
     streamcite.aiter_events(chunks)  # type: ignore[arg-type]
 
 
-def chat(stream: Stream[ChatCompletionChunk], whole: ChatCompletion) -> None:
-    assert_type(chat_events(stream, malformed="keep"), EventStream)
+def chat(stream: Stream[ChatCompletionChunk], whole: ChatCompletion, chunks: list[dict[str, object]]) -> None:
+    events = chat_events(stream, malformed="keep")
+    assert_type(events, EventView)
+    for event in events:
+        assert_type(event, Event)
+    for part, event in events.iter_parts():
+        assert_type(part, Part)
+        assert_type(part.channel, Channel)
+        assert_type(event, Event)
+    assert_type(events.result, StreamResult)
+    assert_type(events.result.parts, tuple[PartResult, ...])
+    assert_type(events.result.citations, tuple[Citation, ...])
+    chat_events(chunks, snapshot=events.snapshot())
     chat_events(whole)  # type: ignore[arg-type]
+    assert_type(clean_completion(whole, unit="utf16"), ChatCompletion)
+    with clean_chat(stream, annotations="final") as objects:
+        assert_type(objects, ObjectView[ChatCompletionChunk])
+        for chunk in objects:
+            assert_type(chunk, ChatCompletionChunk)
+    clean_chat(stream, annotations="late")  # type: ignore[call-overload]
 
 
-def async_chat(stream: AsyncStream[ChatCompletionChunk]) -> None:
-    assert_type(chat_events(stream), AsyncEventStream)
+async def async_chat(stream: AsyncStream[ChatCompletionChunk], client: AsyncOpenAI) -> None:
+    async with chat_events(stream) as events:
+        assert_type(events, AsyncEventView)
+        async for event in events:
+            assert_type(event, Event)
+        async for part, _ in events.iter_parts():
+            assert_type(part, Part)
+    assert_type(clean_chat(stream), AsyncObjectView[ChatCompletionChunk])
+    async with client.chat.completions.stream(model="any", messages=[]) as helper:
+        assert_type(clean_chat(helper), AsyncChatCompletionStream[None])
+        assert_type(chat_events(helper), AsyncEventView)
+
+
+def responses(stream: Stream[ResponseStreamEvent], whole: Response, sources: Mapping[str, Source]) -> None:
+    events = responses_events(stream)
+    assert_type(events, EventView)
+    responses_events(stream, snapshot=events.snapshot(), repair=False)
+    responses_events(whole)  # type: ignore[arg-type]
+    assert_type(clean_response(whole, sources=sources), Response)
+    assert_type(clean_responses(stream, sources=sources), ObjectView[ResponseStreamEvent])
+
+
+async def async_responses(stream: AsyncStream[ResponseStreamEvent], client: AsyncOpenAI) -> None:
+    assert_type(responses_events(stream), AsyncEventView)
+    assert_type(clean_responses(stream), AsyncObjectView[ResponseStreamEvent])
+    async with client.responses.stream(model="any", input="any") as helper:
+        assert_type(clean_responses(helper), AsyncResponseStream[None])
+        assert_type(responses_events(helper), AsyncEventView)
 
 
 def frames() -> bytes:
