@@ -39,8 +39,9 @@ lint: $(VENV)/dev.stamp ## Run ruff, mypy and pyright
 demo: $(VENV)/cli.stamp ## Stream a recorded answer into the terminal; ARGS goes to `streamcite demo`
 	@$(BIN)/streamcite demo $(ARGS)
 
-bench: $(VENV)/cli.stamp ## Measure the core
+bench: $(VENV)/cli.stamp ## Measure the core and the adapters; ARGS goes to both
 	$(BIN)/python -m benchmarks core $(ARGS)
+	$(BIN)/python -m benchmarks openai $(ARGS)
 
 clean: ## Remove the environment and all that was built
 	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -134,9 +134,9 @@ def _views(api: Api, name: str, chunks: int, passes: int) -> dict[str, float]:
     times = fastest(
         {
             "client": lambda: asyncio.run(_read_client(api, wire)),
-            "loop": lambda: asyncio.run(_read(_given(whole))),
-            "events": lambda: asyncio.run(_read(api.events(_given(whole)))),
-            "objects": lambda: asyncio.run(_read(api.objects(_given(next(own))))),
+            "loop": lambda: asyncio.run(_read(given(whole))),
+            "events": lambda: asyncio.run(_read(api.events(given(whole)))),
+            "objects": lambda: asyncio.run(_read(api.objects(given(next(own))))),
         },
         passes=passes,
     )
@@ -148,7 +148,8 @@ async def _read(stream: AsyncIterator[Any]) -> None:
         pass
 
 
-async def _given(chunks: Sequence[Any]) -> AsyncIterator[Any]:
+async def given(chunks: Sequence[Any]) -> AsyncIterator[Any]:
+    """Give chunks as a stream does."""
     for chunk in chunks:
         yield chunk
 

@@ -1,10 +1,12 @@
 """The shapes that the benchmarks time give the events they must, so that no benchmark times a wrong parser."""
 
+import asyncio
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
-from benchmarks import core, report, shapes
+from benchmarks import core, openai, report, shapes
 from streamcite import Citation, CitationParser, Event, Malformed, iter_events
 
 DELTAS = 2_000
@@ -56,6 +58,30 @@ def test_every_figure_is_measured() -> None:
     limits = [figure.limit for figure in figures]
     for wanted in (1.75, 2.1, 3.2, 4.0, 5.0, 2.3, 0.65, 0.8, 1.3, 1.2, 8.0, 160, 6):
         assert wanted in limits
+
+
+@pytest.mark.parametrize("api", openai.APIS, ids=lambda api: api.name)
+@pytest.mark.parametrize("name", openai.SHAPES)
+def test_a_view_of_the_benchmark_gives_the_events_of_its_shape(api: openai.Api, name: str) -> None:
+    shape = shapes.make(name, DELTAS)
+
+    async def read() -> tuple[list[Event], list[Any]]:
+        built = [[api.kind.construct(**api.build(delta)) for delta in shape.deltas] for _ in range(2)]
+        events = [event async for event in api.events(openai.given(built[0]))]
+        return events, [cleaned async for cleaned in api.objects(openai.given(built[1]))]
+
+    events, objects = asyncio.run(read())
+    check(shape, events)
+    texts = [found.choices[0].delta.content if api.name == "chat" else getattr(found, "delta", "") for found in objects]
+    assert "".join(filter(None, texts)) == shape.clean
+    assert len({id(found) for found in objects}) == len(objects)
+
+
+def test_every_figure_of_the_adapters_is_measured() -> None:
+    figures = list(openai.figures(chunks=100, passes=1))
+    assert len({figure.name for figure in figures}) == len(figures) == 16
+    assert [figure.limit for figure in figures].count(openai.EVENT_LIMIT) == 4
+    assert [figure.limit for figure in figures].count(openai.OBJECT_LIMIT) == 4
 
 
 def test_a_figure_is_told_beside_its_limit() -> None:

@@ -47,7 +47,14 @@ def test_nothing_public_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("room", "names"),
     [
-        ("openai", ["chat_events"]),
+        (
+            "openai",
+            [
+                *("AsyncEventView", "AsyncObjectView", "Channel", "EventView", "ObjectView", "Part", "PartResult"),
+                *("StreamResult", "chat_events", "clean_chat", "clean_completion", "clean_response"),
+                *("clean_responses", "responses_events"),
+            ],
+        ),
         ("sse", ["encode"]),
         ("testing", ["RecordedAnswer", "Server", "recorded_answers", "serve", "token_deltas"]),
     ],

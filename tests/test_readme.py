@@ -10,7 +10,7 @@ from streamcite import Citation, iter_events, parse
 from streamcite.testing import RecordedAnswer, serve
 
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
-CHAT, PARSER, TESTING = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+CHAT, PARSER, VIEWS = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 ANSWER = "Three days a week. \ue200cite\ue202turn0file1\ue202L8-L13\ue201 Ask first."
 
 
@@ -44,12 +44,18 @@ def test_the_parser_without_io() -> None:
     assert last == "[]"
 
 
-def test_the_server_for_tests() -> None:
-    (text, citation) = parse("Three days a week. \ue200cite\ue202turn0file1\ue201")
+def test_each_view_of_one_answer() -> None:
+    text, citation = parse("Three days a week. \ue200cite\ue202turn0file1\ue201")
     assert isinstance(citation, Citation)
-    shown = run(TESTING)
-    assert shown.endswith(f"{citation!r}]\n")
-    assert "".join(re.findall(r"'([^']*)', ", shown.partition("Citation")[0])) == text
+    events, parts, *deltas, content, annotations = run(VIEWS).splitlines()
+    assert "".join(re.findall(r"'([^']*)', ", events.partition("Citation")[0])) == text
+    assert events.endswith(f"{citation!r}] True")
+    assert "".join(re.findall(r"\('answer', '([^']*)'\)", parts)) == text
+    assert "".join(re.findall(r"content='([^']*)'", "".join(deltas))) == text
+    assert any("https://example.org/office" in delta for delta in deltas)
+    assert not any("\\ue20" in delta for delta in deltas)
+    assert content == text
+    assert "start_index=19" in annotations
 
 
 def test_before_and_after() -> None:
