@@ -28,14 +28,17 @@ class ChatCore:
         self._texts = Texts(options)
         self._answers: dict[int, Text] = {}  # by choice
         self._finished: dict[int, bool] = {}
-        self._pending: list[Change] = []  # of a snapshot
         if snapshot is not None:
             self._restore(snapshot)
 
     @property
-    def held(self) -> str:
-        """Give what is held of the answer."""
-        return "".join(text.held for text in self._texts if text.part.is_answer)
+    def current(self) -> Text | None:
+        """Give the text of the answer whose turn it was when the snapshot was taken."""
+        return self._texts.current
+
+    def held(self, pending: Iterable[PartEvent], current: Text | None) -> str:
+        """Give what is held of the answer, and the events that were not handed out yet."""
+        return self._texts.held(pending, current)
 
     @property
     def result(self) -> StreamResult:
@@ -59,7 +62,7 @@ class ChatCore:
         if isinstance(choices, list):
             for choice in choices:
                 self._read(chunk, choice, changes)
-        return [*self._take_pending(), (chunk, changes)] if self._pending else [(chunk, changes)]
+        return [*self._texts.take_restored(), (chunk, changes)]
 
     def _read(self, chunk: Any, choice: Any, changes: list[Change]) -> None:
         found = fields(choice)
@@ -95,22 +98,18 @@ class ChatCore:
     def end(self, *, stopped: bool) -> list[Step]:
         """Settle what no finish has settled."""
         self._texts.ended = not stopped
-        return [*self._take_pending(), (None, self._texts.settle(self._texts, complete=False))]
+        return [*self._texts.take_restored(), (None, self._texts.settle(self._texts, complete=False))]
 
-    def snapshot(self, pending: Iterable[PartEvent]) -> dict[str, Any]:
-        """Give the state as JSON values, with the events that were not handed out yet."""
-        return self._texts.snapshot(pending) | {"finished": [*self._finished.items()]}
+    def snapshot(self, pending: Iterable[PartEvent], current: Text | None) -> dict[str, Any]:
+        """Give the state as JSON values, with the events that were not handed out yet, and whose turn it is."""
+        return self._texts.snapshot(pending, current) | {"finished": [*self._finished.items()]}
 
     def _restore(self, snapshot: Mapping[str, Any]) -> None:
         try:
-            self._pending = self._texts.restore(snapshot)
+            self._texts.restore(snapshot)
             self._finished = dict(snapshot["finished"])
-        except (KeyError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise ValueError(f"snapshot: must be what snapshot() gave, not {snapshot!r}: {error}") from error
-
-    def _take_pending(self) -> list[Step]:
-        pending, self._pending = self._pending, []
-        return [(None, pending)] if pending else []
 
     def _finish(self, index: int, reason: str, changes: list[Change]) -> None:
         """Settle the texts of a choice; what a text held goes where its last delta stands, if that is here."""

@@ -201,6 +201,7 @@ class Text:
             "part": [self.part.channel, self.part.index, self.part.content_index, self.part.field],
             "parser": _state_at(self._end()) if self.complete is not None else self._parser.snapshot(),
             "half": ord(self._half) if self._half else None,  # as a number, since it has no UTF-8
+            "done": self.done,
         }
 
     @classmethod
@@ -211,6 +212,7 @@ class Text:
         text._parser = CitationParser.restore(state, **options)
         text._origin = (state["offset"], state["position"])
         text._half = "" if half is None else chr(half)
+        text.done = bool(snapshot["done"])
         return text
 
     def result(self) -> PartResult:
@@ -265,6 +267,7 @@ class Texts:
         begun: those that have begun.
         usage: the stream's usage object.
         ended: whether the stream was read to its end, without an error.
+        current: the text of the answer whose turn it was when a snapshot was taken.
     """
 
     def __init__(self, options: ParserOptions) -> None:
@@ -273,6 +276,8 @@ class Texts:
         self.begun: dict[Key, Text] = {}
         self.usage: Any = None
         self.ended = False
+        self.current: Text | None = None
+        self._restored: list[Change] = []  # what a snapshot had not handed out
 
     def __iter__(self) -> Iterator[Text]:
         return iter(self.begun.values())
@@ -284,26 +289,47 @@ class Texts:
             text = self.begun[key] = Text(Part(channel, *key), self.options)
         return text
 
-    def snapshot(self, pending: Iterable[PartEvent]) -> dict[str, Any]:
-        """Give the state as JSON values, with the events that were not handed out yet."""
+    def held(self, pending: Iterable[PartEvent], current: Text | None) -> str:
+        """Give what is held of the answer, and the events that were not handed out yet: text after text, in turn."""
+        answers = [text for text in self if text.part.is_answer]
+        held = {text.part: "" for text in answers}
+        for part, event in self._with_restored(pending):
+            if part in held:
+                held[part] += raw_of(event)
+        answers.sort(key=lambda text: (text is not current, text.part))
+        return "".join(held[text.part] + text.held for text in answers)
+
+    def snapshot(self, pending: Iterable[PartEvent], current: Text | None) -> dict[str, Any]:
+        """Give the state as JSON values, with the events that were not handed out yet, and whose turn it is."""
         return {
             "version": SNAPSHOT_VERSION,
             "texts": [text.snapshot() for text in self],
-            "pending": [[part.key, to_dict(event)] for part, event in pending],
+            "pending": [[part.key, to_dict(event)] for part, event in self._with_restored(pending)],
+            "current": current.part.key if current else None,
         }
 
-    def restore(self, snapshot: Mapping[str, Any]) -> list[Change]:
-        """Take up the texts of a snapshot, and give the events that were not handed out.
+    def take_restored(self) -> list[Step]:
+        """Give the events of a snapshot that were not handed out, once."""
+        restored, self._restored = self._restored, []
+        return [(None, restored)] if restored else []
+
+    def _with_restored(self, pending: Iterable[PartEvent]) -> list[PartEvent]:
+        return [*((text.part, event) for text, new, *_ in self._restored for event in new), *pending]
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Take up the texts of a snapshot.
 
         Raises:
-            KeyError, TypeError, ValueError: it is none.
+            ArithmeticError, AttributeError, LookupError, TypeError, ValueError: it is none.
         """
         if snapshot["version"] != SNAPSHOT_VERSION:
             raise ValueError(f"its version must be {SNAPSHOT_VERSION}")
         for each in snapshot["texts"]:
             text = Text.restore(each, self.options)
             self.begun[text.part.key] = text
-        return [settled(self.begun[_key(*key)], [from_dict(event)]) for key, event in snapshot["pending"]]
+        current = snapshot["current"]
+        self.current = None if current is None else self.begun[_key(*current)]
+        self._restored = [settled(self.begun[_key(*key)], [from_dict(event)]) for key, event in snapshot["pending"]]
 
     def settle(self, texts: Iterable[Text], *, complete: bool, reason: str | None = None) -> list[Change]:
         """Close texts, and give what was held in them."""

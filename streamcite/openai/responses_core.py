@@ -38,6 +38,8 @@ _PARTS = {
 _ITEMS = frozenset({"response.output_item.added", "response.output_item.done"})
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _RESPONSES = frozenset({*_ENDS, "response.created", "response.in_progress", "response.queued"})
+# What tells that the answer goes on, or how it ended; so does every event that brings more of anything.
+_TELLING = frozenset({*_ENDS, "error", "response.output_item.added"})
 # What ends a text, but does not say whether it ended by itself.
 _TEXT_ENDS = frozenset({*_DONE, *(kind for kind in _PARTS if kind.endswith(".done")), "response.output_item.done"})
 # How many events wait at most: a text is ended and repeated by three, and of few texts is something held.
@@ -71,18 +73,21 @@ class ResponsesCore:
         self._texts = Texts(options)
         self._indexes: dict[str, int] = {}  # output index by item id
         self._channels: dict[int, Channel] = {}  # of messages, by output index
-        # Events that end a text of which something is held, and those behind them that repeat it, with their places.
+        # Events that end a text of which something is held, and those behind them that tell nothing, with their places.
         self._waiting: list[tuple[Any, list[Place]]] = []
         self._last: Any = None  # the last event that waits for no other
         self._finished = False
-        self._pending: list[Change] = []  # of a snapshot
         if snapshot is not None:
             self._restore(snapshot)
 
     @property
-    def held(self) -> str:
-        """Give what is held of the answer."""
-        return "".join(text.held for text in self._texts if text.part.is_answer)
+    def current(self) -> Text | None:
+        """Give the text of the answer whose turn it was when the snapshot was taken."""
+        return self._texts.current
+
+    def held(self, pending: Iterable[PartEvent], current: Text | None) -> str:
+        """Give what is held of the answer, and the events that were not handed out yet."""
+        return self._texts.held(pending, current)
 
     @property
     def result(self) -> StreamResult:
@@ -92,8 +97,8 @@ class ResponsesCore:
     def steps(self, event: Any) -> list[Step]:
         """Read the next event.
 
-        Where a text ends and part of a marker is held, the event that ends it, and those behind it that repeat it, wait
-        for the one that tells whether the answer ended by itself.
+        Where a text ends and part of a marker is held, the event that ends it, and those behind it, wait for the one
+        that tells whether the answer ended by itself.
 
         Raises:
             TypeError: it is no event.
@@ -103,19 +108,17 @@ class ResponsesCore:
         if not isinstance(kind, str):
             kind = _type_of(event)
         delta = _DELTAS.get(kind)
-        if delta and not (self._waiting or self._pending):
-            self._last = event
-            return [(event, self._read_delta(event, found, *delta))]
-        steps = self._take_pending()
-        ends = kind in _TEXT_ENDS
-        if self._waiting and (not ends or len(self._waiting) == MAX_WAITING):
+        steps = self._texts.take_restored()
+        if self._waiting and (kind in _TELLING or found.get("delta") or len(self._waiting) == MAX_WAITING):
             steps += self._settle_waiting(event, kind)
-        if delta:
+        if delta and not self._waiting:
             self._last = event
-            return [*steps, (event, self._read_delta(event, found, *delta))]
+            steps.append((event, self._read_delta(event, found, *delta)))
+            return steps
+        ends = kind in _TEXT_ENDS
         places = list(self._places(event, kind))
         changes = [change for place in places for change in self._catch_up(place, kind)]
-        if ends and (self._waiting or any(self._text(place).held for place in places)):
+        if self._waiting or (ends and any(self._text(place).held for place in places)):
             self._waiting.append((event, places))
             return [*steps, (None, changes)]
         self._last = event
@@ -129,31 +132,29 @@ class ResponsesCore:
         """Settle what no event has settled."""
         self._texts.ended = not stopped
         last: Step = (None, self._texts.settle(self._texts, complete=False))
-        return [*self._take_pending(), last, *self._release()]
-
-    def _take_pending(self) -> list[Step]:
-        pending, self._pending = self._pending, []
-        return [(None, pending)] if pending else []
+        return [*self._texts.take_restored(), last, *self._release()]
 
     def item_id(self, index: int) -> str:
         """Give the id of an output item; an empty string if no event has told it."""
         return next((name for name, found in self._indexes.items() if found == index), "")
 
-    def snapshot(self, pending: Iterable[PartEvent]) -> dict[str, Any]:
-        """Give the state as JSON values, with the events that were not handed out yet."""
-        return self._texts.snapshot(pending) | {
+    def snapshot(self, pending: Iterable[PartEvent], current: Text | None) -> dict[str, Any]:
+        """Give the state as JSON values, with the events that were not handed out yet, and whose turn it is."""
+        return self._texts.snapshot(pending, current) | {
             "channels": [*self._channels.items()],
             "indexes": self._indexes,
             "sequence_number": get(self._last, "sequence_number"),
+            "finished": self._finished,
         }
 
     def _restore(self, snapshot: Mapping[str, Any]) -> None:
         try:
-            self._pending = self._texts.restore(snapshot)
+            self._texts.restore(snapshot)
             self._channels = dict(snapshot["channels"])
             self._indexes = dict(snapshot["indexes"])
             self._last = {"sequence_number": snapshot["sequence_number"]}
-        except (KeyError, TypeError, ValueError) as error:
+            self._finished = bool(snapshot["finished"])
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise ValueError(f"snapshot: must be what snapshot() gave, not {snapshot!r}: {error}") from error
 
     def _text(self, place: Place) -> Text:
@@ -169,7 +170,8 @@ class ResponsesCore:
         key = (index, number if type(number) is int else 0, field)
         text = self._texts.begun.get(key)
         if text is None:
-            self._indexes.setdefault(get_str(event, "item_id"), index)
+            if name := get_str(event, "item_id"):
+                self._indexes.setdefault(name, index)
             text = self._texts.get(key, self._channel(field, index))
         text.template = event
         return [(text, text.feed(delta), event, "delta", None)]
@@ -193,7 +195,7 @@ class ResponsesCore:
 
     def _settle_waiting(self, event: Any, kind: str) -> list[Step]:
         """Settle the texts that wait, as an event of this kind tells, or else their items."""
-        if kind in _ENDS:
+        if kind in _ENDS or kind == "error":
             complete = _status(event, kind) == "completed"
         else:
             complete = any(get(get(each, "item"), "status") == "completed" for each, _ in self._waiting)
@@ -202,9 +204,9 @@ class ResponsesCore:
 
     def _release(self) -> list[Step]:
         waiting, self._waiting = self._waiting, []
-        for _, places in waiting:
+        for event, places in waiting:
             for text in map(self._text, places):
-                text.done = True
+                text.done = text.done or get(event, "type") in _TEXT_ENDS
         return [self._step(event, places, []) for event, places in waiting]
 
     def _step(self, event: Any, places: list[Place], changes: list[Change]) -> Step:

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 from streamcite.driver import Core, Given, adrive, drive
-from streamcite.events import Event, raw_of
+from streamcite.events import Event
 from streamcite.stream import AsyncEventStream, EventStream
 
 from .parts import Part, PartEvent, Step, StreamResult, Text
@@ -22,8 +22,8 @@ class StreamCore(Protocol):
     """What the core of an API gives."""
 
     @property
-    def held(self) -> str:
-        """Give what is held of the answer."""
+    def current(self) -> Text | None:
+        """Give the text of the answer whose turn it was when the snapshot was taken."""
 
     @property
     def result(self) -> StreamResult:
@@ -35,8 +35,11 @@ class StreamCore(Protocol):
     def end(self, *, stopped: bool) -> list[Step]:
         """Read the end of the stream; ``stopped`` if an error was its end."""
 
-    def snapshot(self, pending: list[PartEvent]) -> dict[str, Any]:
-        """Give the state as JSON values, with the events that were not handed out yet."""
+    def held(self, pending: list[PartEvent], current: Text | None) -> str:
+        """Give what is held of the answer, and the events that were not handed out yet."""
+
+    def snapshot(self, pending: list[PartEvent], current: Text | None) -> dict[str, Any]:
+        """Give the state as JSON values, with the events that were not handed out yet, and whose turn it is."""
 
 
 class _ByPart:
@@ -58,16 +61,19 @@ class _ByPart:
 class _Answer:
     """The events of the answer, text after text: one that begins before another is done waits for that."""
 
-    def __init__(self, core: StreamCore) -> None:
+    def __init__(self, core: StreamCore, given: Given) -> None:
         self._core = core
-        self._current: Text | None = None
+        self._given = given
+        self._current = core.current
         self._later: dict[Text, list[Event]] = {}
         self._parts: list[Part] = []  # of the events that were given last
 
     @property
     def held(self) -> str:
-        later = [event for text in sorted(self._later, key=lambda text: text.part) for event in self._later[text]]
-        return "".join(map(raw_of, later)) + self._core.held
+        return self._core.held(self._pending(), self._current)
+
+    def snapshot(self) -> dict[str, Any]:
+        return self._core.snapshot(self._pending(), self._current)
 
     def read(self, chunk: Any) -> list[Event]:
         steps = self._core.steps(chunk)
@@ -83,8 +89,9 @@ class _Answer:
             events += self._next()
         return events
 
-    def pending(self, items: list[Any]) -> list[PartEvent]:
-        """Give all events that were not handed out, each with its part: those of the items pending, and the later."""
+    def _pending(self) -> list[PartEvent]:
+        """Give all events that were not handed out, each with its part: those of the last chunk, and the later."""
+        items = self._given.pending
         parts = self._parts[len(self._parts) - len(items) :]
         pending = [*zip(parts, items, strict=True)] if parts else items
         return pending + [(text.part, event) for text, later in self._later.items() for event in later]
@@ -118,10 +125,15 @@ class EventView(EventStream):
     __slots__ = ("_answer", "_core", "_parts")
 
     def __init__(self, core: StreamCore, given: Given) -> None:
-        self._answer = answer = _Answer(core)
+        self._answer = answer = _Answer(core, given)
         super().__init__(answer, drive(answer, given), given)
         self._core = core
         self._parts: Generator[PartEvent, None, None] = drive(_ByPart(core), given)
+
+    @property
+    def held(self) -> str:
+        """Give the end of what was read of the answer that is in no event handed out, text after text."""
+        return self._answer.held
 
     @property
     def result(self) -> StreamResult:
@@ -134,7 +146,7 @@ class EventView(EventStream):
         The key ``sequence_number`` is that of the last event that was read (Responses). What came before is in no later
         `result`.
         """
-        return self._core.snapshot(self._answer.pending(self._given.pending))
+        return self._answer.snapshot()
 
     def iter_parts(self) -> Iterator[PartEvent]:
         """Iterate over the events of all texts, as they come, each with its part. Takes the place of the iteration.
@@ -156,10 +168,15 @@ class AsyncEventView(AsyncEventStream):
     __slots__ = ("_answer", "_core", "_parts")
 
     def __init__(self, core: StreamCore, given: Given) -> None:
-        self._answer = answer = _Answer(core)
+        self._answer = answer = _Answer(core, given)
         super().__init__(answer, adrive(answer, given), given)
         self._core = core
         self._parts: AsyncGenerator[PartEvent, None] = adrive(_ByPart(core), given)
+
+    @property
+    def held(self) -> str:
+        """Give the end of what was read of the answer that is in no event handed out, text after text."""
+        return self._answer.held
 
     @property
     def result(self) -> StreamResult:
@@ -168,7 +185,7 @@ class AsyncEventView(AsyncEventStream):
 
     def snapshot(self) -> dict[str, Any]:
         """Give the state behind the last event that was handed out, as `EventView.snapshot`."""
-        return self._core.snapshot(self._answer.pending(self._given.pending))
+        return self._answer.snapshot()
 
     def iter_parts(self) -> AsyncIterator[PartEvent]:
         """Iterate over the events of all texts, as `EventView.iter_parts`.
