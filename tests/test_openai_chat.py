@@ -8,21 +8,22 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from openai import AsyncOpenAI, OpenAI
-from openai.types.chat import ChatCompletionChunk, ChatCompletionUserMessageParam
+from openai.types.chat import ChatCompletionUserMessageParam
 
 from streamcite import AsyncEventStream, Citation, EventStream, Malformed, ParserOptions, Reference, clean, parse
 from streamcite.openai import chat_events
 from streamcite.sse import encode
 from streamcite.testing import RecordedAnswer, Server, recorded_answers, serve
+from tests.chats import CHUNK, MARKER, TOOL_CALL, USAGE, Shape, both, choice, given_as
 from tests.reading import joined
 
-MARKER = "\ue200cite\ue202turn0file1\ue202L8-L13\ue201"
 SENTENCE = f"It lasts.{MARKER} And \U0001f680 so on."
 ASK: list[ChatCompletionUserMessageParam] = [{"role": "user", "content": "How long does it last?"}]
 ANSWERS = recorded_answers()
@@ -153,30 +154,21 @@ def test_a_broken_connection_raises_as_the_client_does_and_loses_nothing(breakin
         with pytest.raises(Exception, match=r".") as raised:  # its class depends on the client's version
             list(client.chat.completions.create(model="any", messages=ASK, stream=True))
         events = chat_events(client.chat.completions.create(model="any", messages=ASK, stream=True))
-        assert next(events) == "It lasts."
+        seen = [next(events), next(events)]
+        assert seen == parse(SENTENCE[:15])  # what was held is settled, as of an answer that is not complete
         with pytest.raises(raised.type, match=f"^{re.escape(str(raised.value))}$"):
             next(events)
-    assert "It lasts." + events.held == SENTENCE[:15]
+    assert events.held == ""
 
 
 # The shapes of chunks
 
 
-def choice(content: Any = None, index: int = 0, finish_reason: str | None = None, **delta: Any) -> dict[str, Any]:
-    return {"index": index, "delta": {"content": content, **delta}, "finish_reason": finish_reason}
-
-
 PROMPT_FILTER = {"choices": [], "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {}}]}
-USAGE = {"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}}
-TOOL_CALL = {
-    "index": 0,
-    "id": "call_1",
-    "type": "function",
-    "function": {"name": "find", "arguments": '{"q": "\ue200"}'},
-}
+LAST = {"choices": [], "usage": USAGE}
 
 # Chunks that carry no text of choice 0. None of them may crash, show anything, or end the answer.
-SILENT: dict[str, dict[str, Any]] = {
+SILENT: dict[str, Shape] = {
     "an empty chunk": {},
     "choices are null": {"choices": None},
     "choices are a number": {"choices": 5},
@@ -184,7 +176,8 @@ SILENT: dict[str, dict[str, Any]] = {
     "choices are an object": {"choices": {"index": 0}},
     "choices are lists": {"choices": [["text"]]},
     "Azure's prompt filter": PROMPT_FILTER,
-    "usage": USAGE,
+    "usage": LAST,
+    "usage beside a choice": {"choices": [choice("")], "usage": USAGE},
     "role only": {"choices": [{"index": 0, "delta": {"role": "assistant"}, "finish_reason": None}]},
     "content is null": {"choices": [choice(None)]},
     "content is empty": {"choices": [choice("")]},
@@ -207,61 +200,55 @@ SILENT: dict[str, dict[str, Any]] = {
 }
 
 
-def chunks(*shapes: dict[str, Any]) -> Iterator[ChatCompletionChunk]:
-    """Build chunks as the client does: without validation."""
-    for shape in shapes:
-        yield ChatCompletionChunk.construct(**{"object": "chat.completion.chunk", **shape})
+async def async_chunks(kind: str, shapes: list[Shape]) -> AsyncIterator[Any]:
+    for each in given_as(kind, shapes):
+        yield each
 
 
-async def async_chunks(*shapes: dict[str, Any]) -> AsyncIterator[ChatCompletionChunk]:
-    for chunk in chunks(*shapes):
-        yield chunk
-
-
+@both
 @pytest.mark.parametrize("silent", SILENT.values(), ids=SILENT)
-def test_a_chunk_without_text_changes_nothing_wherever_it_comes(silent: dict[str, Any]) -> None:
+def test_a_chunk_without_text_changes_nothing_wherever_it_comes(kind: str, silent: Shape) -> None:
     pieces = [{"choices": [choice(piece)]} for piece in SENTENCE]
     everywhere = [silent, *(shape for piece in pieces for shape in (piece, silent))]
-    assert joined(chat_events(chunks(*everywhere))) == parse(SENTENCE)
+    assert joined(chat_events(given_as(kind, everywhere))) == parse(SENTENCE)
 
 
+@both
 @pytest.mark.parametrize("silent", SILENT.values(), ids=SILENT)
-def test_a_chunk_without_text_does_not_make_the_answer_complete(silent: dict[str, Any]) -> None:
+def test_a_chunk_without_text_does_not_make_the_answer_complete(kind: str, silent: Shape) -> None:
     shapes = [{"choices": [choice(SENTENCE[:20])]}, silent]
-    assert joined(chat_events(chunks(*shapes))) == parse(SENTENCE[:20])
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda values: st.lists(values, max_size=3) | st.dictionaries(st.text(), values, max_size=3),
-    max_leaves=5,
-)
-DELTA = JSON | st.fixed_dictionaries({}, optional={"content": JSON})
-CHOICE = JSON | st.fixed_dictionaries({}, optional={"index": JSON, "delta": DELTA, "finish_reason": JSON})
-CHUNK = st.fixed_dictionaries({}, optional={"choices": JSON | st.lists(CHOICE, max_size=3), "type": JSON})
+    view = chat_events(given_as(kind, shapes))
+    assert joined(view) == parse(SENTENCE[:20])
+    assert not view.result.complete
 
 
 @given(st.lists(CHUNK, max_size=3))
-def test_a_field_of_any_type_raises_nothing(shapes: list[dict[str, Any]]) -> None:
-    finish = {"choices": [choice("Still read.", finish_reason="stop")]}
-    assert "".join(map(str, chat_events(chunks(*shapes, finish)))).endswith("Still read.")
+def test_a_field_of_any_type_raises_nothing_and_both_kinds_agree(shapes: list[Shape]) -> None:
+    shapes = [*shapes, {"choices": [choice("Still read.", finish_reason="stop")]}]
+    views = [chat_events(given_as(kind, shapes)) for kind in ("typed", "dict")]
+    typed, dicts = [[*view.iter_parts()] for view in views]
+    assert typed == dicts
+    assert views[0].result.parts == views[1].result.parts
+    assert "".join(map(str, chat_events(given_as("typed", shapes)))).endswith("Still read.")
 
 
+@both
 @pytest.mark.anyio
-async def test_an_async_stream_passes_over_the_same_chunks(anyio_backend: str) -> None:
+async def test_an_async_stream_passes_over_the_same_chunks(anyio_backend: str, kind: str) -> None:
     shapes = [shape for piece in SENTENCE for shape in [{"choices": [choice(piece)]}, *SILENT.values()]]
-    async with chat_events(async_chunks(*shapes)) as events:
+    async with chat_events(async_chunks(kind, shapes)) as events:
         assert joined([event async for event in events]) == parse(SENTENCE)
 
 
 UNCLOSED = "It lasts.\ue200cite\ue202turn0file1"
 
 
+@both
 @pytest.mark.parametrize(
     ("last", "complete"),
     [
         ([{"choices": [choice(None, finish_reason="stop")]}], True),
-        ([{"choices": [choice("", finish_reason="stop")]}, USAGE], True),
+        ([{"choices": [choice("", finish_reason="stop")]}, LAST], True),
         ([{"choices": [{"index": 0, "delta": None, "finish_reason": "stop"}]}], True),
         ([{"choices": [choice(None, finish_reason="stop")]}, {"choices": [choice(None)]}], True),
         ([{"choices": [choice("x", index=1), choice(None, finish_reason="stop")]}], True),
@@ -270,12 +257,12 @@ UNCLOSED = "It lasts.\ue200cite\ue202turn0file1"
         ([{"choices": [choice(None, finish_reason="tool_calls")]}], False),
         ([{"choices": [choice(None, finish_reason="")]}], False),
         ([{"choices": [choice(None, index=1, finish_reason="stop")]}], False),
-        ([USAGE], False),
+        ([LAST], False),
         ([], False),
     ],
 )
-def test_only_stop_completes_the_answer(last: list[dict[str, Any]], complete: bool) -> None:
-    seen = joined(chat_events(chunks({"choices": [choice(UNCLOSED)]}, *last)))
+def test_only_stop_completes_the_answer(kind: str, last: list[Shape], complete: bool) -> None:
+    seen = joined(chat_events(given_as(kind, [{"choices": [choice(UNCLOSED)]}, *last])))
     assert seen == parse(UNCLOSED, complete=complete)
     assert isinstance(seen[-1], Citation) == complete
 
@@ -283,80 +270,91 @@ def test_only_stop_completes_the_answer(last: list[dict[str, Any]], complete: bo
 @pytest.mark.anyio
 @pytest.mark.parametrize("reason", ["stop", "length"])
 async def test_only_stop_completes_an_async_answer(anyio_backend: str, reason: str) -> None:
-    async with chat_events(async_chunks({"choices": [choice(UNCLOSED, finish_reason=reason)]})) as events:
+    async with chat_events(async_chunks("typed", [{"choices": [choice(UNCLOSED, finish_reason=reason)]}])) as events:
         assert joined([event async for event in events]) == parse(UNCLOSED, complete=reason == "stop")
 
 
-def test_text_beside_the_finish_reason_or_another_choice_is_kept() -> None:
-    shapes: list[dict[str, Any]] = [
+@both
+def test_text_beside_the_finish_reason_or_another_choice_is_kept(kind: str) -> None:
+    shapes: list[Shape] = [
         {"choices": [None, choice("no", index=1), choice("It "), choice("no", index=2)]},
         {"choices": [choice("lasts.", finish_reason="stop")]},
     ]
-    assert joined(chat_events(chunks(*shapes))) == ["It lasts."]
+    assert joined(chat_events(given_as(kind, shapes))) == ["It lasts."]
 
 
-def test_a_server_that_numbers_no_choices_has_one() -> None:
-    assert joined(chat_events(chunks({"choices": [{"delta": {"content": SENTENCE}}]}))) == parse(SENTENCE)
+@both
+def test_a_server_that_numbers_no_choices_has_one(kind: str) -> None:
+    shapes: list[Shape] = [{"choices": [{"delta": {"content": SENTENCE[:12]}}, {"delta": {"content": SENTENCE[12:]}}]}]
+    assert joined(chat_events(given_as(kind, shapes))) == parse(SENTENCE)
+    shapes[0]["choices"][1]["finish_reason"] = "stop"
+    assert joined(chat_events(given_as(kind, shapes))) == parse(SENTENCE)
+
+
+def test_objects_of_any_class_and_dicts_that_are_read_by_attribute_are_chunks() -> None:
+    def made(**fields: Any) -> Any:
+        return SimpleNamespace(**fields)
+
+    class AttributeDict(dict[str, Any]):
+        __getattr__ = dict.__getitem__
+
+    for make in (made, AttributeDict):
+        delta = make(content=SENTENCE, reasoning="Hm.")
+        view = chat_events([make(choices=[make(index=0, delta=delta, finish_reason="stop")])])
+        assert [part.channel for part, _ in view.iter_parts()] == ["answer"] * 3 + ["reasoning"]
+        assert view.result.text == clean(SENTENCE)
 
 
 # Misuse, and what is loaded
 
 
-async def never_awaited() -> Iterator[ChatCompletionChunk]:
-    return chunks()
+async def never_awaited() -> Iterator[Any]:
+    return iter(())
 
 
 def test_what_is_no_stream_is_misuse(client: OpenAI) -> None:
     completion = client.chat.completions.create(model="english", messages=ASK)
+    manager = client.chat.completions.stream(model="english", messages=ASK)  # which was not entered
     with closing(never_awaited()) as coroutine:
-        not_streams: list[Any] = [completion, coroutine, None, "text", b"text", {"choices": []}]
+        not_streams: list[Any] = [completion, manager, coroutine, None, "text", b"text", {"choices": []}]
         for not_stream in not_streams:
             message = r"^stream: must be what create\(stream=True\) returns, awaited if it is async, not "
             with pytest.raises(TypeError, match=message + type(not_stream).__name__):
                 chat_events(not_stream)
 
 
-NOT_CHUNKS: list[Any] = [{"choices": [choice(SENTENCE)]}, SENTENCE, encode(SENTENCE)]
 NO_CHUNK = r"^stream: must give chunks, as create\(stream=True\) does, not {}; for any other stream use iter_events "
+NOT_CHUNKS: list[Any] = [SENTENCE, encode(SENTENCE), None, 5, [choice(SENTENCE)]]
 
 
 @pytest.mark.parametrize("chunk", NOT_CHUNKS, ids=type)
 def test_what_is_no_chunk_is_misuse_at_once(chunk: Any) -> None:
-    stream = iter([*chunks(SILENT["an empty chunk"]), chunk])
     with pytest.raises(TypeError, match=NO_CHUNK.format(type(chunk).__name__)):
-        next(chat_events(stream))
+        next(chat_events(iter([*given_as("typed", [SILENT["an empty chunk"]]), chunk])))
 
 
 @pytest.mark.anyio
 async def test_what_is_no_chunk_is_misuse_of_an_async_stream_too(anyio_backend: str) -> None:
     async def stream() -> AsyncIterator[Any]:
-        yield {"choices": [choice(SENTENCE)]}
+        yield SENTENCE
 
     async with chat_events(stream()) as events:
-        with pytest.raises(TypeError, match=NO_CHUNK.format("dict")):
+        with pytest.raises(TypeError, match=NO_CHUNK.format("str")):
             await anext(events)
 
 
-def test_the_events_of_the_clients_own_helper_are_misuse(client: OpenAI) -> None:
-    with client.chat.completions.stream(model="english", messages=ASK) as helper:
-        stream: Any = helper
-        with chat_events(stream) as events, pytest.raises(TypeError, match=NO_CHUNK.format("ChunkEvent")):
-            next(events)
-
-
-class AttributeDict(dict[str, Any]):
-    __getattr__ = dict.__getitem__
-
-
-def test_a_dict_that_is_read_by_attribute_is_a_chunk() -> None:
-    delta = AttributeDict(content=SENTENCE)
-    stream: Any = [AttributeDict(choices=[AttributeDict(index=0, delta=delta, finish_reason="stop")])]
-    assert joined(chat_events(stream)) == parse(SENTENCE)
+def test_the_events_of_the_other_api_are_misuse(client: OpenAI) -> None:
+    stream: Any = client.responses.create(model="english", input="How long?", stream=True)
+    message = (
+        r"^stream: must give chunks, not 'response\.created' events of the Responses API; these are for responses_"
+    )
+    with chat_events(stream) as events, pytest.raises(TypeError, match=message):
+        next(events)
 
 
 def test_a_wrong_option_is_misuse_at_once() -> None:
     with pytest.raises(ValueError, match="max_marker"):
-        chat_events(chunks(), max_marker=7)
+        chat_events(iter(()), max_marker=7)
 
 
 def test_the_adapter_loads_neither_openai_nor_anyio() -> None:
