@@ -24,8 +24,11 @@ _OTHERS: tuple[tuple[str, Channel], ...] = (
 class ChatCore:
     """Read the chunks of one chat completion, objects or dicts, or the events of the client's ``.stream()``."""
 
-    def __init__(self, options: ParserOptions, snapshot: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, options: ParserOptions, snapshot: Mapping[str, Any] | None = None, *, whole: bool = False
+    ) -> None:
         self._texts = Texts(options)
+        self._whole = whole  # whether it is a whole completion, whose texts end with it
         self._answers: dict[int, Text] = {}  # by choice
         self._finished: dict[int, bool] = {}
         if snapshot is not None:
@@ -86,6 +89,8 @@ class ChatCore:
         if reason and isinstance(reason, str):
             self._finished[index] = True
             self._finish(index, reason, changes)
+        elif self._whole:
+            self._finish(index, None, changes)
         elif index not in self._finished:
             self._finished[index] = False
 
@@ -111,11 +116,12 @@ class ChatCore:
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise ValueError(f"snapshot: must be what snapshot() gave, not {snapshot!r}: {error}") from error
 
-    def _finish(self, index: int, reason: str, changes: list[Change]) -> None:
+    def _finish(self, index: int, reason: str | None, changes: list[Change]) -> None:
         """Settle the texts of a choice; what a text held goes where its last delta stands, if that is here."""
         texts = [text for text in self._texts if text.part.index == index]
         for change in self._texts.settle(texts, complete=reason == "stop", reason=reason):
-            for number, (text, new, holder, name, _) in enumerate(changes):
+            for number in reversed(range(len(changes))):
+                text, new, holder, name, _ = changes[number]
                 if text is change[0]:
                     changes[number] = text, new + change[1], holder, name, None
                     break
@@ -130,8 +136,8 @@ def _chunk_of(event: Any) -> Any:
         TypeError: it is neither a chunk nor such an event.
     """
     kind = get(event, "type")
-    if kind == "chunk":
-        return get(event, "chunk")
+    if kind == "chunk" and fields(chunk := get(event, "chunk")):
+        return chunk
     if isinstance(kind, str) and kind.startswith("response."):
         raise TypeError(
             f"stream: must give chunks, not {kind!r} events of the Responses API; these are for responses_events "

@@ -28,6 +28,8 @@ class _Choice:
         self._whole = whole  # whether it is the choice of a whole completion
         self._answer: Text | None = None
         self._annotator = options.annotator(chat_annotations)
+        self._numbers = bool(options.sources) and options.annotations != "off" and not whole
+        self._numbered: dict[int, int] = {}  # the numbers of the server's annotations, which ours may have taken
         self._annotations: list[Annotation] = []  # those that wait
         self._count = 0  # of those that were handed out, and the server's
         self._offsets = CleanOffsets(options.unit)
@@ -53,8 +55,9 @@ class _Choice:
     def annotate(self, holder: Any, *, streamed: bool) -> bool:
         """Move the annotations of a delta or a message, add those that wait, and say whether there were any."""
         hosted = get_list(holder, "annotations")
-        if hosted and self._answer is not None:
-            self._offsets.catch_up(self._answer.events)
+        if hosted:
+            if self._answer is not None:
+                self._offsets.catch_up(self._answer.events)
             self._move(hosted)
         if not self._annotations or not (streamed or self._whole):
             return False
@@ -67,16 +70,19 @@ class _Choice:
             return []
         return [new_chunk(self._answer.template, self._index, {"annotations": self._hand_out()})]
 
-    def keep_logprobs(self, choice: Any, changes: list[Change]) -> bool:
+    def keep_logprobs(self, choice: Any, changes: list[Change], *, finished: bool) -> bool:
         """Keep the log probabilities of what is shown, and say whether others went."""
         found = fields(choice).get("logprobs")
+        found = found if fields(found) else None  # what has no fields has no entries
         if found is None and self._logprobs is None:
             return False
         changed = False
         for name in ("content", "refusal"):
-            entries = get_list(found, name)
+            entries, tokens = get_list(found, name), self._tokens[name]
             new = [event for text, events, *_ in changes if text.part.field == name for event in events]
-            kept = self._tokens[name].take(entries, new)
+            kept = tokens.take(entries, new)
+            if finished:
+                kept += tokens.rest()
             if kept != entries:
                 if found is None:
                     found = bare(self._logprobs, ())
@@ -92,7 +98,17 @@ class _Choice:
             place = get(annotation, kind)
             for name, offset in self._offsets.moved({**fields(place), "type": kind}).items():
                 put(place, name, offset)
-            self._count = max(self._count, get_index(annotation, "index")) + 1
+            if self._numbers and fields(annotation):
+                self._number(annotation)
+
+    def _number(self, annotation: Any) -> None:
+        """Number an annotation of the server behind those before it, as the client adds up those of one number."""
+        given = get(annotation, "index")
+        number = self._count
+        if type(given) is int:
+            number = self._numbered.setdefault(given, max(given, number))
+        self._count = max(self._count, number + 1)
+        put(annotation, "index", number)
 
     def _hand_out(self) -> list[Annotation]:
         """Give the annotations that wait; numbered, as a stream's are."""
@@ -110,61 +126,71 @@ class ChatCleaner:
         self._whole = whole
         self._final = options.annotations == "final"
         self._choices: dict[int, _Choice] = {}
+        self._scored = False  # whether any choice has had log probabilities
 
     def read(self, chunk: Any) -> list[Any]:
         """Clean the next chunk, or a whole completion.
 
         Returns:
             It, unless nothing is left of it; before it new ones, with what has no place in it.
+
+        Raises:
+            TypeError: it is none.
         """
-        chunk, changes = self._core.steps(chunk)[-1]
-        if len(changes) == 1 and (cleaned := _clean_delta(chunk, *changes[0])) is not None:
-            return cleaned  # most chunks: what comes below comes to the same
+        given = chunk
+        chunk, changes = self._core.steps(given)[-1]
+        if chunk is not given:
+            raise TypeError("stream: must be what entering .stream() gave, not its events")
+        choices = choices_of(chunk)
+        if len(changes) == len(choices) == 1 and not self._scored and _is_plain(choices[0], *changes[0]):
+            return [chunk]  # most chunks: what comes below comes to the same
         before: list[Any] = []
-        changed = False
-        for choice in choices_of(chunk):
+        changed = resized = False
+        for choice in choices:
             index, holder = get_index(choice, "index"), holder_of(choice)
             state = self._choices.get(index) or self._begin(index)
-            own = [change for change in changes if change[0].part.index == index]
-            for text, new, place, name, _ in own:
-                if place is not None:
-                    changed |= state.place(text, new, place, name)
+            own = [change for change in changes if change[2] is holder] if holder is not None else []
+            for text, new, _, name, _ in own:
+                resized |= state.place(text, new, holder, name)
+            finished = bool(fields(choice).get("finish_reason")) or self._whole
+            if finished:
+                settled = [change for change in changes if change[2] is None and change[0].part.index == index]
+                changes = [change for change in changes if change not in settled]
+                before += [new for change in settled for new in self._settled(change)]
             changed |= state.annotate(holder, streamed=not self._final)
-            for text, new, place, *_ in own:
-                if place is None:
-                    before += self._settled(text, new)
-            if fields(choice).get("finish_reason"):
+            if finished:
                 before += state.annotation_chunks()
-            changed |= state.keep_logprobs(choice, own)
-        if not changed:
-            return [*before, chunk]
-        if not _carries(chunk):
-            return before
-        drop(chunk, _PADDING)
-        return [*before, chunk]
+            self._scored |= fields(choice).get("logprobs") is not None
+            changed |= state.keep_logprobs(choice, own, finished=finished)
+        if resized:
+            drop(chunk, _PADDING)
+        return before if (changed or resized) and not _carries(chunk) else [*before, chunk]
 
     def end(self, *, stopped: bool) -> list[Any]:
         """Give new chunks with what no finish has settled."""
         changes = [change for _, changes in self._core.end(stopped=stopped) for change in changes]
-        chunks = [chunk for text, new, *_ in changes for chunk in self._settled(text, new)]
+        chunks = [chunk for change in changes for chunk in self._settled(change)]
         return chunks + [chunk for state in self._choices.values() for chunk in state.annotation_chunks()]
 
     def _begin(self, index: int) -> _Choice:
         self._choices[index] = _Choice(index, self._options, whole=self._whole)
         return self._choices[index]
 
-    def _settled(self, text: Text, new: list[Event]) -> list[Any]:
+    def _settled(self, change: Change) -> list[Any]:
         """Give new chunks with what came of a text when it was settled."""
-        index = text.part.index
-        state = self._choices.get(index) or self._begin(index)
-        shown = state.read(text, new)
-        chunks = [new_chunk(text.template, index, {text.part.field: shown})] if shown else []
+        text, new, *_ = change
+        part = text.part
+        state = self._choices.get(part.index) or self._begin(part.index)
+        chunk = new_chunk(text.template, part.index, {part.field: state.read(text, new)})
+        state.keep_logprobs(choices_of(chunk)[0], [change], finished=False)
+        chunks = [chunk] if _carries(chunk) else []
         return chunks if self._final else chunks + state.annotation_chunks()
 
 
 def new_chunk(template: Any, index: int, delta: dict[str, Any]) -> Any:
     """Make a chunk like another one, with nothing but a delta of one choice."""
-    choice = next(choice for choice in choices_of(template) if get_index(choice, "index") == index)
+    choices = (choice for choice in choices_of(template) if get_index(choice, "index") == index)
+    choice = next(choice for choice in choices if fields(holder_of(choice)))
     new_delta = bare(holder_of(choice), ())
     for name, value in delta.items():
         put(new_delta, name, value)
@@ -175,15 +201,14 @@ def new_chunk(template: Any, index: int, delta: dict[str, Any]) -> Any:
     return chunk
 
 
-def _clean_delta(chunk: Any, _: Text, new: list[Event], holder: Any, name: str, __: str | None) -> list[Any] | None:
-    """Clean a chunk that has nothing but a delta, which is shown as it is or held; None for any other."""
-    choice = fields(choices_of(chunk)[0])
-    if len(new) > 1 or extras(holder) or choice.get("logprobs") is not None or choice.get("finish_reason"):
-        return None
-    if new:
-        return [chunk] if new[0] is fields(holder).get(name) else None
-    replace_field(holder, name, "")
-    return [chunk] if _carries(chunk) else []
+def _is_plain(choice: Any, _: Text, new: list[Event], holder: Any, name: str, __: str | None) -> bool:
+    """Say whether a choice has nothing but a delta that is shown as it is."""
+    found = fields(choice)
+    return (
+        len(new) == 1
+        and new[0] is fields(holder).get(name)
+        and not (extras(holder) or found.get("logprobs") is not None or found.get("finish_reason"))
+    )
 
 
 def _carries(chunk: Any) -> bool:

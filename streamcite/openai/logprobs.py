@@ -34,6 +34,13 @@ class TokenFilter:
             self._cover(len(raw_of(event).encode()), str(event) == raw_of(event), kept)
         return kept
 
+    def rest(self) -> list[Any]:
+        """Give the entries that no text came for, as for a token that only ends the answer."""
+        rest = [entry for entry, _ in self._waiting]
+        self._waiting.clear()
+        self._left = 0
+        return rest
+
     def _cover(self, size: int, shown: bool, kept: list[Any]) -> None:
         while self._waiting and size:
             entry, whole = self._waiting[0]

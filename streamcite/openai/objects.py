@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Container
+from types import MappingProxyType
 from typing import Any
 
-_NO_FIELDS: dict[str, Any] = {}
+_NO_FIELDS: Any = MappingProxyType({})  # one for all that has none: nothing may be written to it
 
 
 def fields(value: object) -> dict[str, Any]:
