@@ -984,7 +984,7 @@ async def test_closing_a_stream_that_another_task_reads_is_refused_and_leaves_it
 async def test_a_closing_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     import anyio
 
-    monkeypatch.setattr("streamcite.stream.CLOSING_TIME", 0.01)
+    monkeypatch.setattr("streamcite.driver.CLOSING_TIME", 0.01)
 
     class Endless(Aclosable):
         async def aclose(self) -> None:
