@@ -182,9 +182,10 @@ class ChatCleaner:
         part = text.part
         state = self._choices.get(part.index) or self._begin(part.index)
         chunk = new_chunk(text.template, part.index, {part.field: state.read(text, new)})
-        state.keep_logprobs(choices_of(chunk)[0], [change], finished=False)
-        chunks = [chunk] if _carries(chunk) else []
-        return chunks if self._final else chunks + state.annotation_chunks()
+        choice = choices_of(chunk)[0]
+        state.annotate(holder_of(choice), streamed=not self._final)
+        state.keep_logprobs(choice, [change], finished=False)
+        return [chunk] if _carries(chunk) else []
 
 
 def new_chunk(template: Any, index: int, delta: dict[str, Any]) -> Any:
