@@ -12,6 +12,7 @@ from streamcite import Citation, Event, Malformed, clean, parse
 from streamcite.openai import EventView, Part, chat_events
 from tests import strategies as sc
 from tests.chats import (
+    KINDS,
     MARKER,
     TOOL_CALL,
     USAGE,
@@ -58,8 +59,7 @@ def texts(draw: st.DrawFn) -> dict[tuple[int, str], tuple[str, str]]:
     return {place: (text, reasons[place[0]]) for place, text in drawn.items()}
 
 
-@both
-@given(st.data(), texts())
+@given(KINDS, st.data(), texts())
 def test_each_text_is_read_by_itself_however_they_interleave(
     kind: str, data: st.DataObject, texts: dict[tuple[int, str], tuple[str, str]]
 ) -> None:
@@ -89,8 +89,7 @@ def test_each_text_is_read_by_itself_however_they_interleave(
     assert joined(chat_events(given_as(kind, shapes))) == parse(as_utf16(answer[0]), complete=answer[1] == "stop")
 
 
-@both
-@given(conversations())
+@given(KINDS, conversations())
 def test_the_result_is_what_was_read_so_far_and_complete_at_the_end_only(kind: str, shapes: list[Shape]) -> None:
     read = 0
 
@@ -122,8 +121,7 @@ def test_the_result_is_what_was_read_so_far_and_complete_at_the_end_only(kind: s
     assert view.held == ""
 
 
-@both
-@given(conversations(), st.booleans(), st.data())
+@given(KINDS, conversations(), st.booleans(), st.data())
 def test_going_on_from_a_snapshot_gives_what_going_on_without_gives(
     kind: str, shapes: list[Shape], by_part: bool, data: st.DataObject
 ) -> None:
@@ -197,8 +195,7 @@ def test_what_is_no_snapshot_is_misuse_at_once(snapshot: Any) -> None:
 # Surrogates
 
 
-@both
-@given(st.data())
+@given(KINDS, st.data())
 def test_a_character_that_is_cut_in_two_is_joined_again(kind: str, data: st.DataObject) -> None:
     text = as_utf16(data.draw(sc.texts(sc.OPENAI))) + "\U0001f680"
     units = halves(text)
@@ -209,8 +206,7 @@ def test_a_character_that_is_cut_in_two_is_joined_again(kind: str, data: st.Data
     assert [each.replaced for each in view.result.parts] == [0]
 
 
-@both
-@given(st.lists(st.sampled_from(("\ud83d", "\ude80", "a", "\U0001f680", *MARKER)), min_size=1), st.booleans())
+@given(KINDS, st.lists(st.sampled_from(("\ud83d", "\ude80", "a", "\U0001f680", *MARKER)), min_size=1), st.booleans())
 def test_a_lone_surrogate_becomes_a_replacement_and_is_counted(kind: str, deltas: list[str], finished: bool) -> None:
     text = "".join(deltas)
     expected = as_utf16(text)

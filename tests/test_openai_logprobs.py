@@ -13,7 +13,7 @@ from streamcite.openai import clean_chat, clean_completion
 from streamcite.openai.logprobs import TokenFilter
 from streamcite.openai.objects import get_list
 from tests import strategies as sc
-from tests.chats import MARKER, Shape, as_utf16, both, choice, chunk, completion, given_as, plain
+from tests.chats import KINDS, MARKER, Shape, as_utf16, both, choice, chunk, completion, given_as, plain
 
 SENTENCE = f"It lasts.{MARKER} And \U0001f680 so on."
 
@@ -88,12 +88,9 @@ def tokens_of(chunks: Iterable[Any], name: str = "content") -> str:
     return bytes(byte for each in entries_of(chunks, name) for byte in each["bytes"]).decode()
 
 
-@both
-@pytest.mark.parametrize("reason", ["stop", "length", None])
-@pytest.mark.parametrize("malformed", ["drop", "keep"])
-@given(st.data())
+@given(KINDS, st.data(), st.sampled_from(["stop", "length", None]), st.sampled_from(["drop", "keep"]))
 def test_what_is_left_is_the_text_in_a_stream_as_in_a_whole(
-    kind: str, reason: str | None, malformed: Any, data: st.DataObject
+    kind: str, data: st.DataObject, reason: str | None, malformed: Any
 ) -> None:
     # No format here shows anything that the model did not write, but for entities and URLs, whose tokens go.
     text = as_utf16(data.draw(sc.texts(sc.OPENAI)))
