@@ -55,7 +55,7 @@ def test_nothing_public_is_left_out() -> None:
                 *("clean_responses", "responses_events"),
             ],
         ),
-        ("sse", ["encode"]),
+        ("sse", ["DecoderClosed", "LineTooLong", "SSEDecoder", "ServerSentEvent", "encode", "encode_json"]),
         ("testing", ["RecordedAnswer", "Server", "recorded_answers", "serve", "token_deltas"]),
     ],
 )

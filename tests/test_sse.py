@@ -1,15 +1,28 @@
-"""`streamcite.sse`: the frame that is written is the event that is read."""
+"""`streamcite.sse.encode` and `encode_json`: the frame that is written is the event that is read."""
 
+import json
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamcite.sse import encode
+from streamcite.sse import encode, encode_json
 
 LINE_END = re.compile(rb"\r\n|\r|\n")
 text = st.text(st.one_of(st.characters(), st.sampled_from("\r\n: \ufeff\u2028\u2029\x85\ue200")))
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(
+        st.characters(exclude_categories=[]) | st.sampled_from("\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\ud83d\ude00\\")
+    ),
+    lambda values: st.lists(values, max_size=3) | st.dictionaries(st.text(), values, max_size=3),
+    max_leaves=8,
+)
 field = st.text(st.characters(exclude_characters="\r\n\0", exclude_categories=["Cs"]))
 
 
@@ -65,3 +78,30 @@ def test_nul_and_surrogates_in_fields_are_misuse() -> None:
         encode("x", event="\ud83d")
     with pytest.raises(ValueError, match=r"^id: must be "):
         encode("x", id="\ud83d\ude00")
+
+
+# JSON
+
+
+def test_json_frames_byte_for_byte() -> None:
+    assert encode_json({"a": [1, None, "é\n"]}) == 'data: {"a":[1,null,"é\\n"]}\n\n'.encode()
+    assert encode_json("a\u2028b\u2029c\x85") == b'data: "a\\u2028b\\u2029c\\u0085"\n\n'
+    assert encode_json("\\\u2028") == b'data: "\\\\\\u2028"\n\n'
+    assert encode_json("\ud83d", event="e", id="1") == b'event: e\nid: 1\ndata: "\\ud83d"\n\n'
+
+
+@given(values)
+def test_a_json_frame_is_one_line_for_every_reader_and_loses_nothing(value: Any) -> None:
+    line, empty = encode_json(value).decode().splitlines()
+    assert empty == ""
+    assert json.loads(line.removeprefix("data: ")) == json.loads(json.dumps(value))
+
+
+def test_what_json_has_not_is_misuse() -> None:
+    for number in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            encode_json([number])
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        encode_json({1, 2})
+    with pytest.raises(ValueError, match=r"^event: must be "):
+        encode_json({}, event="a\nb")

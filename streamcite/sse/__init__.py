@@ -1,8 +1,9 @@
-"""Server-sent events without I/O: one frame as bytes.
+"""Server-sent events without I/O: events as bytes, and bytes cut anywhere as events.
 
 The format is that of the HTML Living Standard, section 9.2, "Server-sent events".
 """
 
-from .encode import encode
+from .decode import DecoderClosed, LineTooLong, ServerSentEvent, SSEDecoder
+from .encode import encode, encode_json
 
-__all__ = ["encode"]
+__all__ = ["DecoderClosed", "LineTooLong", "SSEDecoder", "ServerSentEvent", "encode", "encode_json"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from streamcite.surrogates import replace_surrogates
@@ -9,6 +10,11 @@ from streamcite.surrogates import replace_surrogates
 _LINE_END = re.compile(r"\r\n|\r|\n")  # the standard's three; ``splitlines`` knows others besides
 _NOT_IN_EVENT = re.compile("[\r\n\ud800-\udfff]")
 _NOT_IN_ID = re.compile("[\0\r\n\ud800-\udfff]")
+
+_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+# What JSON may hold as it is and a frame better does not: the line ends of `str.splitlines` that are none of the
+# standard's (JSON itself escapes all others), and surrogates, for which UTF-8 has no bytes.
+_ESCAPED = re.compile("[\x85\u2028\u2029\ud800-\udfff]")
 
 
 def encode(data: str, *, event: str | None = None, id: str | None = None) -> bytes:
@@ -38,3 +44,29 @@ def encode(data: str, *, event: str | None = None, id: str | None = None) -> byt
         lines.append(f"id: {id}")
     lines += [f"data: {line}" for line in _LINE_END.split(replace_surrogates(data)[0])]
     return "\n".join([*lines, "\n"]).encode()
+
+
+def encode_json(value: object, *, event: str | None = None, id: str | None = None) -> bytes:
+    """Encode one server-sent event whose data is a value as JSON, in one line for every reader.
+
+    Some readers split lines wherever `str.splitlines` does, and so break a frame at U+0085, U+2028 and U+2029. JSON has
+    such characters in its strings only, where an escape means the same, and so they are escaped: `encode`, which takes
+    any text, cannot do that. Surrogates are escaped too, and nothing is lost. All else is UTF-8, without spaces.
+
+    Args:
+        value: what `json.dumps` takes.
+        event: as in `encode`.
+        id: as in `encode`.
+
+    Returns:
+        The frame, as of `encode`.
+
+    Raises:
+        TypeError: the value holds what JSON has not.
+        ValueError: it holds itself, or a number that is not finite; or as in `encode`.
+    """
+    return encode(_ESCAPED.sub(_escape, _json(value)), event=event, id=id)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"

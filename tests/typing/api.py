@@ -44,7 +44,7 @@ from streamcite.openai import (
     clean_responses,
     responses_events,
 )
-from streamcite.sse import encode
+from streamcite.sse import LineTooLong, ServerSentEvent, SSEDecoder, encode, encode_json
 from streamcite.testing import RecordedAnswer, serve, token_deltas
 
 
@@ -204,7 +204,22 @@ async def async_responses(stream: AsyncStream[ResponseStreamEvent], client: Asyn
 
 
 def frames() -> bytes:
-    return encode("data", event="message", id="1")
+    encode(b"data")  # type: ignore[arg-type]
+    return encode("data", event="message", id="1") + encode_json({"a": 1}, event="message", id="1")
+
+
+def decoding(parts: Iterator[bytes], error: LineTooLong) -> bytes:
+    decoder = SSEDecoder(max_line=2**20)
+    for part in parts:
+        for event in decoder.feed(part):
+            assert_type(event, ServerSentEvent)
+            assert_type((event.data, event.text, event.event), tuple[bytes, str, str | None])
+            assert_type((event.id, event.retry), tuple[str | None, int | None])
+            event.data = b"other"  # type: ignore[misc]
+    assert_type((decoder.last_event_id, decoder.retry), tuple[str, int | None])
+    assert_type((error.max_line, error.events), tuple[int, list[ServerSentEvent]])
+    decoder.feed("data")  # type: ignore[arg-type]
+    return decoder.close()
 
 
 def testing() -> list[str]:
