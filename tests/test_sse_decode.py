@@ -133,6 +133,8 @@ PIECES = [
 ]
 streams = st.lists(st.sampled_from(PIECES) | st.binary(max_size=3), max_size=24).map(b"".join)
 
+field = st.none() | st.text(st.characters(exclude_characters="\r\n\0", exclude_categories=["Cs"]))
+
 
 @st.composite
 def cut_streams(draw: st.DrawFn) -> tuple[bytes, list[bytes]]:
@@ -242,10 +244,7 @@ def test_an_event_is_an_immutable_value_whose_text_is_decoded_on_demand() -> Non
         setattr(event, field, b"")
 
 
-@given(
-    st.lists(st.tuples(st.text(), *[st.none() | st.text(st.characters(exclude_characters="\r\n\0"))] * 2), max_size=4),
-    st.data(),
-)
+@given(st.lists(st.tuples(st.text(), field, field), max_size=4), st.data())
 def test_what_encode_writes_is_read_back(sent: list[tuple[str, str | None, str | None]], data: st.DataObject) -> None:
     stream = b"".join(encode(text, event=event, id=id) for text, event, id in sent)
     cut = data.draw(st.integers(0, len(stream)))
@@ -328,6 +327,15 @@ def test_a_line_may_be_as_long_as_the_limit() -> None:
         assert (caught.value.max_line, caught.value.events) == (99, [])
         with pytest.raises(DecoderClosed):
             decoder.feed(b"data: 1\n\n")
+
+
+def test_a_comment_is_a_line_and_no_part_of_a_frame() -> None:
+    ping = b":" + b"x" * 99
+    for end in (b"\n", b"\n\n", b""):
+        for cut in ([ping + end], single(ping + end)):
+            assert read(SSEDecoder(max_line=100), [b"data: 1\n", *cut]) == [ServerSentEvent(b"1")] * (len(end) // 2)
+            with pytest.raises(LineTooLong):
+                read(SSEDecoder(max_line=99), [b"data: 1\n", *cut])
 
 
 def test_the_error_bears_the_events_that_stand_before_it() -> None:
