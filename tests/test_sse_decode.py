@@ -218,9 +218,18 @@ def test_only_one_byte_order_mark_and_only_at_the_start() -> None:
     assert SSEDecoder().feed(BOM + BOM + b"data: x\n\n") == []
     assert SSEDecoder().feed(b"\n" + BOM + b"data: x\n\n") == []
     assert SSEDecoder().feed(b"data: " + BOM + b"\n\n") == [ServerSentEvent(BOM)]
+    assert read(SSEDecoder(), [b"", b"data: 1\n\n", BOM + b"data: 2\n\n"]) == [ServerSentEvent(b"1")]
     decoder = SSEDecoder()
     assert read(decoder, [b"", BOM[:1], b"", BOM[1:2]]) == []
     assert decoder.close() == BOM[:2]
+
+
+def test_an_id_with_nul_and_a_retry_that_is_no_number_are_ignored() -> None:
+    decoder = SSEDecoder()
+    (event,) = decoder.feed(b"id: 1\nid: 2\0\nretry: 10\nretry: 1e3\nretry\nretry: \xd9\xa3\ndata\n\n")
+    assert (event.id, event.retry) == (decoder.last_event_id, decoder.retry) == ("1", 10)
+    assert decoder.feed(b"data\nretry: " + b"9" * 5000 + b"\nid: \0\n\n") == [ServerSentEvent(b"")]
+    assert (decoder.last_event_id, decoder.retry) == ("1", 10)
 
 
 def test_an_event_comes_out_with_the_first_byte_that_ends_it() -> None:
@@ -325,6 +334,8 @@ def test_a_line_may_be_as_long_as_the_limit() -> None:
         with pytest.raises(LineTooLong, match="longer than 99 bytes") as caught:
             read(decoder, cut)
         assert (caught.value.max_line, caught.value.events) == (99, [])
+        with pytest.raises(LineTooLong):
+            read(SSEDecoder(max_line=99), [b"\n", *cut])
         with pytest.raises(DecoderClosed):
             decoder.feed(b"data: 1\n\n")
 
@@ -354,6 +365,10 @@ def test_the_default_limit_lets_a_line_of_sixteen_mebibytes_through_and_no_more(
     assert read(decoder, [line]) == []
     with pytest.raises(LineTooLong):
         decoder.feed(b"x")
+
+
+def test_a_byte_order_mark_is_no_line() -> None:
+    assert read(SSEDecoder(max_line=1), [BOM[:2], BOM[2:], b"d\n\n"]) == []
 
 
 @pytest.mark.parametrize("limit", [0, -1, None, 1.5, "1"])
