@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-# A `response.completed`, or an image in base64, is one line; the largest of these stay below it.
+# A `response.completed` is one line, and so is an image in base64: they have room, the machine's memory is safe.
 DEFAULT_MAX_LINE = 16 * 2**20  # bytes
 # What has more digits is no time: they are 30 million years, and `int` refuses thousands.
 _MAX_RETRY_DIGITS = 18
