@@ -18,7 +18,7 @@ PACKAGE := pyproject.toml README.md LICENSE $(shell find streamcite -name __pyca
 # An npm package that the tests run; what comes from PyPI stands in pyproject.toml.
 AIMOCK := @copilotkit/aimock@~1.43.0
 # The modules whose every branch a test must take.
-CORE := body events fields format grammar guide options parser sources stream
+CORE := annotations body driver events fields format grammar guide options parser sources sse/decode sse/encode stream
 EMPTY :=
 COMMA := ,
 CORE_FILES := $(subst $(EMPTY) ,$(COMMA),$(CORE:%=*/site-packages/streamcite/%.py))

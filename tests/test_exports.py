@@ -50,9 +50,9 @@ def test_nothing_public_is_left_out() -> None:
         (
             "openai",
             [
-                *("AsyncEventView", "AsyncObjectView", "Channel", "EventView", "ObjectView", "Part", "PartResult"),
-                *("StreamResult", "chat_events", "clean_chat", "clean_completion", "clean_response"),
-                *("clean_responses", "responses_events"),
+                *("AsyncEventView", "AsyncObjectView", "AsyncRawView", "Channel", "EventView", "ObjectView", "Part"),
+                *("PartResult", "RawView", "StreamResult", "chat_events", "clean_chat", "clean_completion"),
+                *("clean_response", "clean_responses", "responses_events", "stream_chat", "stream_responses"),
             ],
         ),
         ("sse", ["DecoderClosed", "LineTooLong", "SSEDecoder", "ServerSentEvent", "encode", "encode_json"]),

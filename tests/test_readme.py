@@ -10,7 +10,7 @@ from streamcite import Citation, iter_events, parse
 from streamcite.testing import RecordedAnswer, serve
 
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
-CHAT, PARSER, VIEWS = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+CHAT, PARSER, VIEWS, FAST = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 ANSWER = "Three days a week. \ue200cite\ue202turn0file1\ue202L8-L13\ue201 Ask first."
 
 
@@ -31,6 +31,12 @@ def test_the_ten_lines() -> None:
     with serve([RecordedAnswer(id="gpt-5", text=ANSWER)]) as server:
         shown = run(CHAT, OPENAI_BASE_URL=server.base_url, OPENAI_API_KEY="any")
     assert shown == "Three days a week. ['turn0file1'] Ask first."
+
+
+def test_the_fast_lane() -> None:
+    with serve([RecordedAnswer(id="gpt-5", text=ANSWER)]) as server:
+        shown = run(FAST, OPENAI_BASE_URL=server.base_url, OPENAI_API_KEY="any")
+    assert shown == "Three days a week.  Ask first."
 
 
 def test_the_ten_lines_are_few() -> None:

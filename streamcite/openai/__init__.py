@@ -5,17 +5,20 @@ They import the client only where they make a new object of it.
 
 from .chat import chat_events, clean_chat, clean_completion
 from .parts import Channel, Part, PartResult, StreamResult
+from .raw import AsyncRawView, RawView, stream_chat, stream_responses
 from .responses import clean_response, clean_responses, responses_events
 from .views import AsyncEventView, AsyncObjectView, EventView, ObjectView
 
 __all__ = [
     "AsyncEventView",
     "AsyncObjectView",
+    "AsyncRawView",
     "Channel",
     "EventView",
     "ObjectView",
     "Part",
     "PartResult",
+    "RawView",
     "StreamResult",
     "chat_events",
     "clean_chat",
@@ -23,4 +26,6 @@ __all__ = [
     "clean_response",
     "clean_responses",
     "responses_events",
+    "stream_chat",
+    "stream_responses",
 ]

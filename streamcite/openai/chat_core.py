@@ -65,7 +65,7 @@ class ChatCore:
         if isinstance(choices, list):
             for choice in choices:
                 self._read(chunk, choice, changes)
-        return [*self._texts.take_restored(), (chunk, changes)]
+        return [*self._texts.take_restored(), (chunk, changes)] if self._texts.restored else [(chunk, changes)]
 
     def _read(self, chunk: Any, choice: Any, changes: list[Change]) -> None:
         found = fields(choice)
@@ -79,7 +79,9 @@ class ChatCore:
             text = self._answers.get(index) or self._begin(index, "content", "answer")
             text.template = chunk
             changes.append((text, text.feed(content), holder, "content", None))
-        if extras(holder) or declared.get("refusal"):
+        # Most deltas have nothing but content.
+        others = len(holder) > ("content" in holder) if isinstance(holder, dict) else extras(holder)
+        if others or declared.get("refusal"):
             for name, channel in _OTHERS:
                 if delta := get_str(holder, name):
                     text = self._begin(index, name, channel)

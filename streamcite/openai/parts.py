@@ -215,6 +215,15 @@ class Text:
         text.done = bool(snapshot["done"])
         return text
 
+    def take_back(self, events: list[Event]) -> None:
+        """Count events that were read before the snapshot, and are handed out behind it, among those since."""
+        offset, position = self._origin
+        self._origin = (
+            offset - sum(len(raw_of(each)) for each in events),
+            position - sum(len(str(each)) for each in events),
+        )
+        self.events += events
+
     def result(self) -> PartResult:
         """Tell what came of it so far."""
         return PartResult(
@@ -268,6 +277,7 @@ class Texts:
         usage: the stream's usage object.
         ended: whether the stream was read to its end, without an error.
         current: the text of the answer whose turn it was when a snapshot was taken.
+        restored: what a snapshot had not handed out.
     """
 
     def __init__(self, options: ParserOptions) -> None:
@@ -277,7 +287,7 @@ class Texts:
         self.usage: Any = None
         self.ended = False
         self.current: Text | None = None
-        self._restored: list[Change] = []  # what a snapshot had not handed out
+        self.restored: list[Change] = []
 
     def __iter__(self) -> Iterator[Text]:
         return iter(self.begun.values())
@@ -310,11 +320,11 @@ class Texts:
 
     def take_restored(self) -> list[Step]:
         """Give the events of a snapshot that were not handed out, once."""
-        restored, self._restored = self._restored, []
+        restored, self.restored = self.restored, []
         return [(None, restored)] if restored else []
 
     def _with_restored(self, pending: Iterable[PartEvent]) -> list[PartEvent]:
-        return [*((text.part, event) for text, new, *_ in self._restored for event in new), *pending]
+        return [*((text.part, event) for text, new, *_ in self.restored for event in new), *pending]
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Take up the texts of a snapshot.
@@ -329,7 +339,9 @@ class Texts:
             self.begun[text.part.key] = text
         current = snapshot["current"]
         self.current = None if current is None else self.begun[_key(*current)]
-        self._restored = [settled(self.begun[_key(*key)], [from_dict(event)]) for key, event in snapshot["pending"]]
+        self.restored = [settled(self.begun[_key(*key)], [from_dict(event)]) for key, event in snapshot["pending"]]
+        for text, new, *_ in self.restored:
+            text.take_back(new)
 
     def settle(self, texts: Iterable[Text], *, complete: bool, reason: str | None = None) -> list[Change]:
         """Close texts, and give what was held in them."""

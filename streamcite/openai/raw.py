@@ -1,0 +1,415 @@
+"""The fast lane: the client sends the request, and the bytes of its answer are read here, without its typed objects.
+
+Authentication, retries, timeouts, base URL, hooks and the errors of a request stay the client's: this uses its public
+``with_streaming_response``. What comes is read by the same cores as the typed objects are, as dicts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Container, Iterator, Mapping
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+    suppress,
+)
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, overload
+
+from streamcite.driver import Given, adrive, drive
+from streamcite.sse import LineTooLong, SSEDecoder
+
+from .chat_core import ChatCore
+from .parts import PartEvent, Step, StreamResult, Text
+from .responses_core import EVENTS, ResponsesCore
+from .views import AsyncEventView, EventView, StreamCore
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from openai import AsyncOpenAI, OpenAI
+    from openai.types.chat.completion_create_params import CompletionCreateParamsBase
+    from openai.types.responses.response_create_params import ResponseCreateParamsBase
+
+    from streamcite.options import ParserOptions
+
+RawPartEvent: TypeAlias = PartEvent | tuple[None, bytes]
+
+
+class RequestOptions(TypedDict, total=False):
+    """What every method of the client takes besides the API's parameters; see there."""
+
+    extra_headers: Mapping[str, str] | None
+    extra_query: Mapping[str, object] | None
+    extra_body: object
+    timeout: Any
+
+
+_DONE = b"[DONE]"
+# How long the end of the body is waited for behind the last event, in seconds, as the client does: a connection whose
+# body was read to its end can be used again.
+_DRAINING_TIME = 0.1
+
+
+# One event of the stream: its payload as bytes, and what is in it that matters.
+Frame: TypeAlias = tuple[bytes, dict[str, Any]]
+
+
+class Frames:
+    """Bytes in, frames out, up to the end of the answer or an error; without I/O.
+
+    Args:
+        wanted: the event types whose payload is decoded; None: all.
+        fail: makes the client's own error of an error object in the stream.
+
+    Attributes:
+        done: whether the end came.
+        failure: the error that came.
+    """
+
+    def __init__(self, wanted: Container[str] | None, fail: Callable[[Any], Exception]) -> None:
+        self._decoder = SSEDecoder()
+        self._wanted = wanted
+        self._fail = fail
+        self._decode = _decoder()
+        self.done = False
+        self.failure: Exception | None = None
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """Give the frames that these bytes complete."""
+        failure: Exception | None = None
+        try:
+            events = self._decoder.feed(data)
+        except LineTooLong as error:
+            events, failure = error.events, error
+        frames: list[Frame] = []
+        wanted = self._wanted
+        for payload, kind, *_ in events:
+            if payload.startswith(_DONE):
+                self.done = True
+                return frames
+            if wanted is not None and kind is not None and kind not in wanted:
+                frames.append((payload, {"type": kind}))
+                continue
+            try:
+                value = self._decode(payload)
+            except ValueError as error:
+                self.failure = error
+                return frames
+            if isinstance(value, dict):
+                if value.get("error"):
+                    self.failure = self._fail(value["error"])
+                    return frames
+                frames.append((payload, value))
+        self.failure = failure
+        return frames
+
+
+class RawCore:
+    """Read frames through the core of an API."""
+
+    def __init__(self, core: StreamCore) -> None:
+        self.core = core
+        self.end = core.end
+        self.held = core.held
+        self.snapshot = core.snapshot
+
+    @property
+    def current(self) -> Text | None:
+        """Give the text of the answer whose turn it was when the snapshot was taken."""
+        return self.core.current
+
+    @property
+    def result(self) -> StreamResult:
+        """Tell what came so far."""
+        return self.core.result
+
+    def steps(self, frames: list[Frame]) -> list[Step]:
+        """Read the next frames."""
+        read = self.core.steps
+        if len(frames) == 1:
+            return read(frames[0][1])
+        return [step for _, value in frames for step in read(value)]
+
+
+class _ByPartOrRaw:
+    """The events of all texts, each with its part; and with None the payloads without any text."""
+
+    def __init__(self, core: StreamCore) -> None:
+        self._core = core
+
+    def read(self, frames: list[Frame]) -> list[RawPartEvent]:
+        pairs: list[RawPartEvent] = []
+        for payload, value in frames:
+            steps = self._core.steps(value)
+            pairs += _pairs(steps)
+            if any(chunk is value and not changes for chunk, changes in steps):
+                pairs.append((None, payload))
+        return pairs
+
+    def end(self, *, stopped: bool) -> list[RawPartEvent]:
+        return [*_pairs(self._core.end(stopped=stopped))]
+
+
+def _pairs(steps: list[Step]) -> Iterator[PartEvent]:
+    return ((text.part, event) for _, changes in steps for text, new, *_ in changes for event in new)
+
+
+class RawView(EventView):
+    """Iterate over the events of the answer in a stream that `stream_chat` or `stream_responses` opened."""
+
+    __slots__ = ("_with_raw",)
+
+    def __init__(self, core: RawCore, given: Given) -> None:
+        super().__init__(core, given)
+        self._with_raw = drive(_ByPartOrRaw(core.core), given)
+
+    @overload
+    def iter_parts(self, *, raw: Literal[False] = False) -> Iterator[PartEvent]: ...
+    @overload
+    def iter_parts(self, *, raw: Literal[True]) -> Iterator[RawPartEvent]: ...
+    def iter_parts(self, *, raw: bool = False) -> Any:
+        """Iterate over the events of all texts, as `EventView.iter_parts`.
+
+        Args:
+            raw: whether to give the payloads, JSON as bytes, of what holds no text too: ``(None, payload)``.
+
+        Raises:
+            RuntimeError: on the first step, if the stream is being iterated over in another way.
+        """
+        return self._with_raw if raw else super().iter_parts()
+
+    def close(self) -> None:
+        """End the iteration and close the stream. What is held stays readable as `held`."""
+        self._with_raw.close()
+        super().close()
+
+
+class AsyncRawView(AsyncEventView):
+    """Iterate over the events of the answer in an asynchronous stream, as `RawView`."""
+
+    __slots__ = ("_with_raw",)
+
+    def __init__(self, core: RawCore, given: Given) -> None:
+        super().__init__(core, given)
+        self._with_raw = adrive(_ByPartOrRaw(core.core), given)
+
+    @overload
+    def iter_parts(self, *, raw: Literal[False] = False) -> AsyncIterator[PartEvent]: ...
+    @overload
+    def iter_parts(self, *, raw: Literal[True]) -> AsyncIterator[RawPartEvent]: ...
+    def iter_parts(self, *, raw: bool = False) -> Any:
+        """Iterate over the events of all texts, as `RawView.iter_parts`.
+
+        Raises:
+            RuntimeError: on the first step, if the stream is being iterated over in another way.
+        """
+        return self._with_raw if raw else super().iter_parts()
+
+    async def aclose(self) -> None:
+        """End the iteration and close the stream. What is held stays readable as `held`."""
+        await self._with_raw.aclose()
+        await super().aclose()
+
+
+class _Source(Iterator[list[Frame]]):
+    """The frames of a response, as many at a time as its bytes bring."""
+
+    def __init__(self, response: Any, wanted: Container[str] | None) -> None:
+        self._request = response.http_request
+        self._bytes = response.iter_bytes()
+        self._frames = Frames(wanted, lambda error: _api_error(error, self._request))
+
+    def __next__(self) -> list[Frame]:
+        while not (self._frames.done or self._frames.failure):
+            try:
+                data = next(self._bytes)
+            except StopIteration:
+                raise
+            except Exception as error:
+                raise _client_error(error, self._request) from error
+            if found := self._frames.feed(data):
+                return found
+        if self._frames.failure:
+            raise self._frames.failure
+        raise StopIteration
+
+
+class _AsyncSource(AsyncIterator[list[Frame]]):
+    """The frames of an asynchronous response, as `_Source`."""
+
+    def __init__(self, response: Any, wanted: Container[str] | None) -> None:
+        self._request = response.http_request
+        self._bytes = response.iter_bytes()
+        self._next_bytes = self._bytes.__anext__
+        self._frames = Frames(wanted, lambda error: _api_error(error, self._request))
+
+    async def __anext__(self) -> list[Frame]:
+        while not (self._frames.done or self._frames.failure):
+            try:
+                data = await self._next_bytes()
+            except StopAsyncIteration:
+                raise
+            except Exception as error:
+                raise _client_error(error, self._request) from error
+            if found := self._frames.feed(data):
+                return found
+        if self._frames.failure:
+            raise self._frames.failure
+        await self._drain()
+        raise StopAsyncIteration
+
+    async def _drain(self) -> None:
+        from anyio import move_on_after  # loaded when it is needed
+        from anyio.lowlevel import checkpoint
+
+        with move_on_after(_DRAINING_TIME), suppress(Exception):
+            async for _ in self._bytes:
+                await checkpoint()  # or bytes that never end and are always there would not let the time run out
+
+
+def _decoder() -> Callable[[bytes], Any]:
+    from jiter import from_json  # the client depends on it, and has loaded it
+
+    def decode(payload: bytes) -> Any:
+        try:
+            return from_json(payload, cache_mode="keys")
+        except ValueError:
+            # Lone surrogates, which only the standard library reads; or an error, raised as the client raises it.
+            return json.loads(payload.decode("utf-8", "replace"))
+
+    return decode
+
+
+def _api_error(error: Any, request: Any) -> Exception:
+    """Make the error that the client raises for an error object in a stream."""
+    from openai import APIError
+
+    message = error.get("message") if isinstance(error, dict) else None
+    if not isinstance(message, str) or not message:
+        message = "An error occurred during streaming"
+    return APIError(message, request, body=error)
+
+
+def _client_error(error: Exception, request: Any) -> Exception:
+    """Make the client's error of one of its HTTP library, whichever that is, as its newer versions do."""
+    from openai import APIConnectionError, APITimeoutError
+
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if "TimeoutException" in names:
+        return APITimeoutError(request)
+    return APIConnectionError(request=request) if "RequestError" in names else error
+
+
+@overload
+def stream_chat(
+    client: AsyncOpenAI,
+    *,
+    parser: ParserOptions | None = None,
+    request: RequestOptions | None = None,
+    **params: Unpack[CompletionCreateParamsBase],
+) -> AbstractAsyncContextManager[AsyncRawView]: ...
+@overload
+def stream_chat(
+    client: OpenAI,
+    *,
+    parser: ParserOptions | None = None,
+    request: RequestOptions | None = None,
+    **params: Unpack[CompletionCreateParamsBase],
+) -> AbstractContextManager[RawView]: ...
+def stream_chat(
+    client: Any, *, parser: ParserOptions | None = None, request: RequestOptions | None = None, **params: Any
+) -> Any:
+    """Ask for a chat completion and read it as it streams, at a tenth of the cost of the client's typed objects.
+
+        async with stream_chat(client, model="gpt-5", messages=messages) as events:
+            async for event in events:
+                print(event, end="")
+
+    The events, parts and result are those of `chat_events`.
+
+    Args:
+        client: any client of the ``openai`` package, asynchronous or not; Azure's, and ``with_options()``, too.
+        parser: the options of `CitationParser`.
+        request: the client's own options of a request: ``extra_headers``, ``extra_query``, ``extra_body``, ``timeout``.
+        params: what ``client.chat.completions.create()`` takes, but for ``stream``.
+
+    Returns:
+        A context manager, asynchronous if the client is, that gives an `AsyncRawView` or a `RawView`. The request is
+        sent when it is entered, and raises what the client raises.
+
+    Raises:
+        TypeError: ``client`` is no client.
+        ValueError: an option of the parser is of the wrong type or out of its range.
+
+    Source: the API reference, "The chat completion chunk object"; of the client, ``with_streaming_response``.
+    """
+    return _stream(client, lambda client: client.chat.completions, ChatCore(parser or {}), None, request, params)
+
+
+@overload
+def stream_responses(
+    client: AsyncOpenAI,
+    *,
+    parser: ParserOptions | None = None,
+    request: RequestOptions | None = None,
+    **params: Unpack[ResponseCreateParamsBase],
+) -> AbstractAsyncContextManager[AsyncRawView]: ...
+@overload
+def stream_responses(
+    client: OpenAI,
+    *,
+    parser: ParserOptions | None = None,
+    request: RequestOptions | None = None,
+    **params: Unpack[ResponseCreateParamsBase],
+) -> AbstractContextManager[RawView]: ...
+def stream_responses(
+    client: Any, *, parser: ParserOptions | None = None, request: RequestOptions | None = None, **params: Any
+) -> Any:
+    """Ask for a response and read it as it streams, as `stream_chat` does a chat completion.
+
+    The events, parts and result are those of `responses_events`.
+
+    Args:
+        client: as for `stream_chat`.
+        parser: as for `stream_chat`.
+        request: as for `stream_chat`.
+        params: what ``client.responses.create()`` takes, but for ``stream``.
+
+    Returns, Raises: as `stream_chat`.
+
+    Source: the API reference, "Responses: streaming events"; of the client, ``with_streaming_response``.
+    """
+    return _stream(client, lambda client: client.responses, ResponsesCore(parser or {}), EVENTS, request, params)
+
+
+def _stream(
+    client: Any,
+    resource: Callable[[Any], Any],
+    core: StreamCore,
+    wanted: Container[str] | None,
+    request: RequestOptions | None,
+    params: Mapping[str, Any],
+) -> Any:
+    from openai import AsyncOpenAI, OpenAI
+
+    if not isinstance(client, (AsyncOpenAI, OpenAI)):
+        raise TypeError(f"client: must be a client of the openai package, not {type(client).__name__}")
+    asked = {**params, **(request or {}), "stream": True}
+    opened = _opened_async if isinstance(client, AsyncOpenAI) else _opened
+    return opened(lambda: resource(client).with_streaming_response.create(**asked), RawCore(core), wanted)
+
+
+@contextmanager
+def _opened(ask: Callable[[], Any], core: RawCore, wanted: Container[str] | None) -> Iterator[RawView]:
+    with ask() as response, RawView(core, Given(_Source(response, wanted), response)) as events:
+        yield events
+
+
+@asynccontextmanager
+async def _opened_async(
+    ask: Callable[[], Any], core: RawCore, wanted: Container[str] | None
+) -> AsyncIterator[AsyncRawView]:
+    async with ask() as response, AsyncRawView(core, Given(_AsyncSource(response, wanted), response)) as events:
+        yield events
