@@ -7,7 +7,8 @@ Authentication, retries, timeouts, base URL, hooks and the errors of a request s
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Container, Iterator, Mapping
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
@@ -22,7 +23,7 @@ from streamcite.sse import LineTooLong, SSEDecoder
 
 from .chat_core import ChatCore
 from .parts import PartEvent, Step, StreamResult, Text
-from .responses_core import EVENTS, ResponsesCore
+from .responses_core import ResponsesCore
 from .views import AsyncEventView, EventView, StreamCore
 
 if TYPE_CHECKING:
@@ -60,7 +61,6 @@ class Frames:
     """Bytes in, frames out, up to the end of the answer or an error; without I/O.
 
     Args:
-        wanted: the event types whose payload is decoded; None: all.
         fail: makes the client's own error of an error object in the stream.
 
     Attributes:
@@ -68,9 +68,8 @@ class Frames:
         failure: the error that came.
     """
 
-    def __init__(self, wanted: Container[str] | None, fail: Callable[[Any], Exception]) -> None:
+    def __init__(self, fail: Callable[[Any], Exception]) -> None:
         self._decoder = SSEDecoder()
-        self._wanted = wanted
         self._fail = fail
         self._decode = _decoder()
         self.done = False
@@ -84,24 +83,21 @@ class Frames:
         except LineTooLong as error:
             events, failure = error.events, error
         frames: list[Frame] = []
-        wanted = self._wanted
-        for payload, kind, *_ in events:
+        for payload, *_ in events:
             if payload.startswith(_DONE):
                 self.done = True
                 return frames
-            if wanted is not None and kind is not None and kind not in wanted:
-                frames.append((payload, {"type": kind}))
-                continue
             try:
                 value = self._decode(payload)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 self.failure = error
                 return frames
-            if isinstance(value, dict):
-                if value.get("error"):
-                    self.failure = self._fail(value["error"])
-                    return frames
-                frames.append((payload, value))
+            if not isinstance(value, dict):
+                value = {}  # it has no text, and the cores read objects
+            elif value.get("error"):
+                self.failure = self._fail(value["error"])
+                return frames
+            frames.append((payload, value))
         self.failure = failure
         return frames
 
@@ -138,22 +134,28 @@ class _ByPartOrRaw:
 
     def __init__(self, core: StreamCore) -> None:
         self._core = core
+        self._payloads: deque[bytes] = deque()  # of the frames that no step has come of, since they wait in the core
 
     def read(self, frames: list[Frame]) -> list[RawPartEvent]:
         pairs: list[RawPartEvent] = []
         for payload, value in frames:
-            steps = self._core.steps(value)
-            pairs += _pairs(steps)
-            if any(chunk is value and not changes for chunk, changes in steps):
-                pairs.append((None, payload))
+            self._payloads.append(payload)
+            self._add(self._core.steps(value), pairs)
         return pairs
 
     def end(self, *, stopped: bool) -> list[RawPartEvent]:
-        return [*_pairs(self._core.end(stopped=stopped))]
+        pairs: list[RawPartEvent] = []
+        self._add(self._core.end(stopped=stopped), pairs)
+        return pairs
 
-
-def _pairs(steps: list[Step]) -> Iterator[PartEvent]:
-    return ((text.part, event) for _, changes in steps for text, new, *_ in changes for event in new)
+    def _add(self, steps: list[Step], pairs: list[RawPartEvent]) -> None:
+        """Add what came of the next steps. Each frame comes to one step of its own, and they keep their order."""
+        for value, changes in steps:
+            pairs += [(text.part, event) for text, new, *_ in changes for event in new]
+            if value is not None:
+                payload = self._payloads.popleft()
+                if all(holder is None for _, _, holder, *_ in changes):
+                    pairs.append((None, payload))
 
 
 class RawView(EventView):
@@ -216,10 +218,10 @@ class AsyncRawView(AsyncEventView):
 class _Source(Iterator[list[Frame]]):
     """The frames of a response, as many at a time as its bytes bring."""
 
-    def __init__(self, response: Any, wanted: Container[str] | None) -> None:
+    def __init__(self, response: Any) -> None:
         self._request = response.http_request
         self._bytes = response.iter_bytes()
-        self._frames = Frames(wanted, lambda error: _api_error(error, self._request))
+        self._frames = Frames(lambda error: _api_error(error, self._request))
 
     def __next__(self) -> list[Frame]:
         while not (self._frames.done or self._frames.failure):
@@ -239,11 +241,11 @@ class _Source(Iterator[list[Frame]]):
 class _AsyncSource(AsyncIterator[list[Frame]]):
     """The frames of an asynchronous response, as `_Source`."""
 
-    def __init__(self, response: Any, wanted: Container[str] | None) -> None:
+    def __init__(self, response: Any) -> None:
         self._request = response.http_request
         self._bytes = response.iter_bytes()
         self._next_bytes = self._bytes.__anext__
-        self._frames = Frames(wanted, lambda error: _api_error(error, self._request))
+        self._frames = Frames(lambda error: _api_error(error, self._request))
 
     async def __anext__(self) -> list[Frame]:
         while not (self._frames.done or self._frames.failure):
@@ -345,7 +347,7 @@ def stream_chat(
 
     Source: the API reference, "The chat completion chunk object"; of the client, ``with_streaming_response``.
     """
-    return _stream(client, lambda client: client.chat.completions, ChatCore(parser or {}), None, request, params)
+    return _stream(client, lambda client: client.chat.completions, ChatCore(parser or {}), request, params)
 
 
 @overload
@@ -381,14 +383,13 @@ def stream_responses(
 
     Source: the API reference, "Responses: streaming events"; of the client, ``with_streaming_response``.
     """
-    return _stream(client, lambda client: client.responses, ResponsesCore(parser or {}), EVENTS, request, params)
+    return _stream(client, lambda client: client.responses, ResponsesCore(parser or {}), request, params)
 
 
 def _stream(
     client: Any,
     resource: Callable[[Any], Any],
     core: StreamCore,
-    wanted: Container[str] | None,
     request: RequestOptions | None,
     params: Mapping[str, Any],
 ) -> Any:
@@ -398,18 +399,16 @@ def _stream(
         raise TypeError(f"client: must be a client of the openai package, not {type(client).__name__}")
     asked = {**params, **(request or {}), "stream": True}
     opened = _opened_async if isinstance(client, AsyncOpenAI) else _opened
-    return opened(lambda: resource(client).with_streaming_response.create(**asked), RawCore(core), wanted)
+    return opened(lambda: resource(client).with_streaming_response.create(**asked), RawCore(core))
 
 
 @contextmanager
-def _opened(ask: Callable[[], Any], core: RawCore, wanted: Container[str] | None) -> Iterator[RawView]:
-    with ask() as response, RawView(core, Given(_Source(response, wanted), response)) as events:
+def _opened(ask: Callable[[], Any], core: RawCore) -> Iterator[RawView]:
+    with ask() as response, RawView(core, Given(_Source(response), response)) as events:
         yield events
 
 
 @asynccontextmanager
-async def _opened_async(
-    ask: Callable[[], Any], core: RawCore, wanted: Container[str] | None
-) -> AsyncIterator[AsyncRawView]:
-    async with ask() as response, AsyncRawView(core, Given(_AsyncSource(response, wanted), response)) as events:
+async def _opened_async(ask: Callable[[], Any], core: RawCore) -> AsyncIterator[AsyncRawView]:
+    async with ask() as response, AsyncRawView(core, Given(_AsyncSource(response), response)) as events:
         yield events

@@ -42,8 +42,6 @@ _RESPONSES = frozenset({*_ENDS, "response.created", "response.in_progress", "res
 _TELLING = frozenset({*_ENDS, "error", "response.output_item.added"})
 # What ends a text, but does not say whether it ended by itself.
 _TEXT_ENDS = frozenset({*_DONE, *(kind for kind in _PARTS if kind.endswith(".done")), "response.output_item.done"})
-# All that matters here; an event of another type tells at most that the answer goes on.
-EVENTS = frozenset({*_DELTAS, *_DONE, *_PARTS, *_ITEMS, *_RESPONSES, "error"})
 # How many events wait at most: a text is ended and repeated by three, and of few texts is something held.
 MAX_WAITING = 256
 # Where a part has its text, by its type.
