@@ -17,7 +17,7 @@ from streamcite.openai import clean_response, clean_responses, responses_events
 from streamcite.sse import encode
 from streamcite.testing import RecordedAnswer, Server, recorded_answers, serve
 from tests import responses_streams as rs
-from tests.reading import joined
+from tests.reading import joined, source_text
 from tests.responses_streams import MARKER, SOURCES, TWO, UNCLOSED, Item, cited, message, plain, stream_of
 
 ANSWERS = recorded_answers()
@@ -206,6 +206,22 @@ def iter_until_read(events: list[Any], taken: list[Any], *, by_parts: bool) -> A
     except Stopped:
         return view
     raise AssertionError
+
+
+@pytest.mark.parametrize("by_parts", [True, False])
+def test_where_one_event_ends_a_text_and_lets_in_another_both_keep_their_turn(by_parts: bool) -> None:
+    # The text comes whole, and only where it ends, when the other has been waiting.
+    ended = stream_of(message(f"One.{MARKER}{MARKER}", index=0))[1:-1]
+    waiting = stream_of(message(f"{MARKER}Two.{MARKER}", index=1))[1:-1]
+    events = [*stream_of(message("One.", index=0))[1:4], *waiting, *ended[3:]]
+    events = [{**event, "sequence_number": number} for number, event in enumerate(events)]
+    check_snapshots(events, by_parts=by_parts)
+    whole = source_text(responses_events(events))
+    assert whole == f"One.{MARKER}{MARKER}{MARKER}Two.{MARKER}"
+    view, taken = responses_events(events), ""
+    for event in view:
+        taken += source_text([event])
+        assert whole.startswith(taken + view.held)
 
 
 @pytest.mark.parametrize("by_parts", [True, False])

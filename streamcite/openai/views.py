@@ -13,7 +13,7 @@ from streamcite.driver import Core, Given, adrive, drive
 from streamcite.events import Event
 from streamcite.stream import AsyncEventStream, EventStream
 
-from .parts import Part, PartEvent, Step, StreamResult, Text
+from .parts import PartEvent, Step, StreamResult, Text
 
 _T = TypeVar("_T")
 
@@ -66,14 +66,14 @@ class _Answer:
         self._given = given
         self._current = core.current
         self._later: dict[Text, list[Event]] = {}
-        self._parts: list[Part] = []  # of the events that were given last
+        self._given_last: list[Text] = []  # of each event that was given last, its text
 
     @property
     def held(self) -> str:
-        return self._core.held(self._pending(), self._current)
+        return self._core.held(self._pending(), self._turn())
 
     def snapshot(self) -> dict[str, Any]:
-        return self._core.snapshot(self._pending(), self._current)
+        return self._core.snapshot(self._pending(), self._turn())
 
     def read(self, chunk: Any) -> list[Event]:
         steps = self._core.steps(chunk)
@@ -91,21 +91,27 @@ class _Answer:
 
     def _pending(self) -> list[PartEvent]:
         """Give all events that were not handed out, each with its part: those of the last chunk, and the later."""
-        items = self._given.pending
-        parts = self._parts[len(self._parts) - len(items) :]
-        pending = [*zip(parts, items, strict=True)] if parts else items
+        items, texts = self._given.pending, self._texts_pending()
+        pending = [(text.part, item) for text, item in zip(texts, items, strict=True)] if texts else items
         return pending + [(text.part, event) for text, later in self._later.items() for event in later]
+
+    def _texts_pending(self) -> list[Text]:
+        return self._given_last[len(self._given_last) - len(self._given.pending) :]
+
+    def _turn(self) -> Text | None:
+        """Give the text of the next event: of what is pending, or else the current one."""
+        return next(iter(self._texts_pending()), self._current)
 
     def _in_order(self, steps: list[Step]) -> list[Event]:
         events: list[Event] = []
-        self._parts = parts = []
+        self._given_last = texts = []
         for _, changes in steps:
             for text, new, *_ in changes:
                 if new and text.part.is_answer:
                     if text is (self._current or text):
                         self._current = text
                         events += new
-                        parts += [text.part] * len(new)
+                        texts += [text] * len(new)
                     else:
                         self._later.setdefault(text, []).extend(new)
             while self._later and self._current is not None and self._current.done:
@@ -115,7 +121,7 @@ class _Answer:
     def _next(self) -> list[Event]:
         self._current = text = min(self._later, key=lambda text: text.part)
         events = self._later.pop(text)
-        self._parts += [text.part] * len(events)
+        self._given_last += [text] * len(events)
         return events
 
 
