@@ -18,11 +18,11 @@ from contextlib import (
 )
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, overload
 
-from streamcite.driver import Given, adrive, drive
+from streamcite.driver import ITEMS_PER_TURN, Given, adrive, drive
 from streamcite.sse import LineTooLong, SSEDecoder
 
 from .chat_core import ChatCore
-from .parts import PartEvent, Step, StreamResult, Text
+from .parts import PartEvent, Step
 from .responses_core import ResponsesCore
 from .views import AsyncEventView, EventView, StreamCore
 
@@ -102,45 +102,18 @@ class Frames:
         return frames
 
 
-class RawCore:
-    """Read frames through the core of an API."""
-
-    def __init__(self, core: StreamCore) -> None:
-        self.core = core
-        self.end = core.end
-        self.held = core.held
-        self.snapshot = core.snapshot
-
-    @property
-    def current(self) -> Text | None:
-        """Give the text of the answer whose turn it was when the snapshot was taken."""
-        return self.core.current
-
-    @property
-    def result(self) -> StreamResult:
-        """Tell what came so far."""
-        return self.core.result
-
-    def steps(self, frames: list[Frame]) -> list[Step]:
-        """Read the next frames."""
-        read = self.core.steps
-        if len(frames) == 1:
-            return read(frames[0][1])
-        return [step for _, value in frames for step in read(value)]
-
-
 class _ByPartOrRaw:
     """The events of all texts, each with its part; and with None the payloads without any text."""
 
-    def __init__(self, core: StreamCore) -> None:
+    def __init__(self, core: StreamCore, source: _Source | _AsyncSource) -> None:
         self._core = core
+        self._source = source
         self._payloads: deque[bytes] = deque()  # of the frames that no step has come of, since they wait in the core
 
-    def read(self, frames: list[Frame]) -> list[RawPartEvent]:
+    def read(self, value: Any) -> list[RawPartEvent]:
         pairs: list[RawPartEvent] = []
-        for payload, value in frames:
-            self._payloads.append(payload)
-            self._add(self._core.steps(value), pairs)
+        self._payloads.append(self._source.payload)
+        self._add(self._core.steps(value), pairs)
         return pairs
 
     def end(self, *, stopped: bool) -> list[RawPartEvent]:
@@ -163,9 +136,11 @@ class RawView(EventView):
 
     __slots__ = ("_with_raw",)
 
-    def __init__(self, core: RawCore, given: Given) -> None:
+    def __init__(self, core: StreamCore, response: Any) -> None:
+        source = _Source(response)
+        given = Given(source, response)
         super().__init__(core, given)
-        self._with_raw = drive(_ByPartOrRaw(core.core), given)
+        self._with_raw = drive(_ByPartOrRaw(core, source), given)
 
     @overload
     def iter_parts(self, *, raw: Literal[False] = False) -> Iterator[PartEvent]: ...
@@ -193,9 +168,11 @@ class AsyncRawView(AsyncEventView):
 
     __slots__ = ("_with_raw",)
 
-    def __init__(self, core: RawCore, given: Given) -> None:
+    def __init__(self, core: StreamCore, response: Any) -> None:
+        source = _AsyncSource(response)
+        given = Given(source, response)
         super().__init__(core, given)
-        self._with_raw = adrive(_ByPartOrRaw(core.core), given)
+        self._with_raw = adrive(_ByPartOrRaw(core, source), given)
 
     @overload
     def iter_parts(self, *, raw: Literal[False] = False) -> AsyncIterator[PartEvent]: ...
@@ -215,60 +192,79 @@ class AsyncRawView(AsyncEventView):
         await super().aclose()
 
 
-class _Source(Iterator[list[Frame]]):
-    """The frames of a response, as many at a time as its bytes bring."""
+class _Source(Iterator[dict[str, Any]]):
+    """What the frames of a response hold, one by one, as the client's own stream gives it.
+
+    Attributes:
+        payload: of the frame that was given last.
+    """
 
     def __init__(self, response: Any) -> None:
+        self.payload = b""
         self._request = response.http_request
-        self._bytes = response.iter_bytes()
+        self._next_bytes = response.iter_bytes().__next__
         self._frames = Frames(lambda error: _api_error(error, self._request))
+        self._ready: list[Frame] = []  # frames that were read together, the next one last
 
-    def __next__(self) -> list[Frame]:
-        while not (self._frames.done or self._frames.failure):
+    def __next__(self) -> dict[str, Any]:
+        while not self._ready:
+            if self._frames.failure:
+                raise self._frames.failure
+            if self._frames.done:
+                raise StopIteration
             try:
-                data = next(self._bytes)
+                data = self._next_bytes()
             except StopIteration:
                 raise
             except Exception as error:
                 raise _client_error(error, self._request) from error
-            if found := self._frames.feed(data):
-                return found
-        if self._frames.failure:
-            raise self._frames.failure
-        raise StopIteration
+            self._ready = self._frames.feed(data)[::-1]
+        self.payload, value = self._ready.pop()
+        return value
 
 
-class _AsyncSource(AsyncIterator[list[Frame]]):
-    """The frames of an asynchronous response, as `_Source`."""
+class _AsyncSource(AsyncIterator[dict[str, Any]]):
+    """What the frames of an asynchronous response hold, as `_Source`."""
 
     def __init__(self, response: Any) -> None:
+        self.payload = b""
         self._request = response.http_request
         self._bytes = response.iter_bytes()
         self._next_bytes = self._bytes.__anext__
         self._frames = Frames(lambda error: _api_error(error, self._request))
+        self._ready: list[Frame] = []
 
-    async def __anext__(self) -> list[Frame]:
-        while not (self._frames.done or self._frames.failure):
+    async def __anext__(self) -> dict[str, Any]:
+        while not self._ready:
+            if self._frames.failure:
+                raise self._frames.failure
+            if self._frames.done:
+                await self._drain()
+                raise StopAsyncIteration
             try:
                 data = await self._next_bytes()
             except StopAsyncIteration:
                 raise
             except Exception as error:
                 raise _client_error(error, self._request) from error
-            if found := self._frames.feed(data):
-                return found
-        if self._frames.failure:
-            raise self._frames.failure
-        await self._drain()
-        raise StopAsyncIteration
+            self._ready = self._frames.feed(data)[::-1]
+        self.payload, value = self._ready.pop()
+        if self._ready and len(self._ready) % ITEMS_PER_TURN == 0:
+            await _checkpoint()
+        return value
 
     async def _drain(self) -> None:
         from anyio import move_on_after  # loaded when it is needed
-        from anyio.lowlevel import checkpoint
 
         with move_on_after(_DRAINING_TIME), suppress(Exception):
             async for _ in self._bytes:
-                await checkpoint()  # or bytes that never end and are always there would not let the time run out
+                await _checkpoint()  # or bytes that never end and are always there would not let the time run out
+
+
+async def _checkpoint() -> None:
+    from anyio.lowlevel import checkpoint  # loaded when it is needed, as above
+
+    await checkpoint()
 
 
 def _decoder() -> Callable[[bytes], Any]:
@@ -399,16 +395,16 @@ def _stream(
         raise TypeError(f"client: must be a client of the openai package, not {type(client).__name__}")
     asked = {**params, **(request or {}), "stream": True}
     opened = _opened_async if isinstance(client, AsyncOpenAI) else _opened
-    return opened(lambda: resource(client).with_streaming_response.create(**asked), RawCore(core))
+    return opened(lambda: resource(client).with_streaming_response.create(**asked), core)
 
 
 @contextmanager
-def _opened(ask: Callable[[], Any], core: RawCore) -> Iterator[RawView]:
-    with ask() as response, RawView(core, Given(_Source(response), response)) as events:
+def _opened(ask: Callable[[], Any], core: StreamCore) -> Iterator[RawView]:
+    with ask() as response, RawView(core, response) as events:
         yield events
 
 
 @asynccontextmanager
-async def _opened_async(ask: Callable[[], Any], core: RawCore) -> AsyncIterator[AsyncRawView]:
-    async with ask() as response, AsyncRawView(core, Given(_AsyncSource(response), response)) as events:
+async def _opened_async(ask: Callable[[], Any], core: StreamCore) -> AsyncIterator[AsyncRawView]:
+    async with ask() as response, AsyncRawView(core, response) as events:
         yield events
