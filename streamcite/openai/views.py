@@ -114,8 +114,8 @@ class _Answer:
                         texts += [text] * len(new)
                     else:
                         self._later.setdefault(text, []).extend(new)
-            while self._later and self._current is not None and self._current.done:
-                events += self._next()
+        while self._later and self._current is not None and self._current.done:
+            events += self._next()
         return events
 
     def _next(self) -> list[Event]:
