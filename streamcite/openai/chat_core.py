@@ -11,7 +11,8 @@ from typing import Any
 from streamcite.options import ParserOptions
 
 from .objects import extras, fields, get, get_str
-from .parts import Change, Channel, PartEvent, Step, StreamResult, Text, Texts
+from .parts import Channel, PartEvent
+from .texts import Change, Step, Text, TextsCore
 
 # Where a delta or message has text besides its content: OpenAI's own, and what servers add.
 _OTHERS: tuple[tuple[str, Channel], ...] = (
@@ -21,32 +22,16 @@ _OTHERS: tuple[tuple[str, Channel], ...] = (
 )
 
 
-class ChatCore:
+class ChatCore(TextsCore):
     """Read the chunks of one chat completion, objects or dicts, or the events of the client's ``.stream()``."""
 
     def __init__(
         self, options: ParserOptions, snapshot: Mapping[str, Any] | None = None, *, whole: bool = False
     ) -> None:
-        self._texts = Texts(options)
         self._whole = whole  # whether it is a whole completion, whose texts end with it
         self._answers: dict[int, Text] = {}  # by choice
         self._finished: dict[int, bool] = {}
-        if snapshot is not None:
-            self._restore(snapshot)
-
-    @property
-    def current(self) -> Text | None:
-        """Give the text of the answer whose turn it was when the snapshot was taken."""
-        return self._texts.current
-
-    def held(self, pending: Iterable[PartEvent], current: Text | None) -> str:
-        """Give what is held of the answer, and the events that were not handed out yet."""
-        return self._texts.held(pending, current)
-
-    @property
-    def result(self) -> StreamResult:
-        """Tell what came so far."""
-        return self._texts.result(finished=bool(self._finished) and all(self._finished.values()))
+        super().__init__(options, snapshot)
 
     def steps(self, chunk: Any) -> list[Step]:
         """Read the next chunk, or a whole completion.
@@ -59,13 +44,13 @@ class ChatCore:
             chunk = _chunk_of(chunk)
             found = fields(chunk)
         if found.get("usage") is not None:
-            self._texts.usage = found["usage"]
+            self._usage = found["usage"]
         changes: list[Change] = []
         choices = found.get("choices")
         if isinstance(choices, list):
             for choice in choices:
                 self._read(chunk, choice, changes)
-        return [*self._texts.take_restored(), (chunk, changes)] if self._texts.restored else [(chunk, changes)]
+        return [*self._take_restored(), (chunk, changes)] if self._restored else [(chunk, changes)]
 
     def _read(self, chunk: Any, choice: Any, changes: list[Change]) -> None:
         found = fields(choice)
@@ -76,7 +61,9 @@ class ChatCore:
         declared = fields(holder)
         content = declared.get("content")
         if content and isinstance(content, str):
-            text = self._answers.get(index) or self._begin(index, "content", "answer")
+            text = self._answers.get(index)
+            if text is None:
+                text = self._answers[index] = self._begin((index, 0, "content"), "answer")
             text.template = chunk
             changes.append((text, text.feed(content), holder, "content", None))
         # Most deltas have nothing but content.
@@ -84,7 +71,7 @@ class ChatCore:
         if others or declared.get("refusal"):
             for name, channel in _OTHERS:
                 if delta := get_str(holder, name):
-                    text = self._begin(index, name, channel)
+                    text = self._begin((index, 0, name), channel)
                     text.template = chunk
                     changes.append((text, text.feed(delta), holder, name, None))
         reason = found.get("finish_reason")
@@ -96,32 +83,21 @@ class ChatCore:
         elif index not in self._finished:
             self._finished[index] = False
 
-    def _begin(self, index: int, name: str, channel: Channel) -> Text:
-        text = self._texts.get((index, 0, name), channel)
-        if channel == "answer":
-            self._answers[index] = text  # nearly every chunk asks for it
-        return text
-
-    def end(self, *, stopped: bool) -> list[Step]:
-        """Settle what no finish has settled."""
-        self._texts.ended = not stopped
-        return [*self._texts.take_restored(), (None, self._texts.settle(self._texts, complete=False))]
-
     def snapshot(self, pending: Iterable[PartEvent], current: Text | None) -> dict[str, Any]:
         """Give the state as JSON values, with the events that were not handed out yet, and whose turn it is."""
-        return self._texts.snapshot(pending, current) | {"finished": [*self._finished.items()]}
+        return super().snapshot(pending, current) | {"finished": [*self._finished.items()]}
 
     def _restore(self, snapshot: Mapping[str, Any]) -> None:
-        try:
-            self._texts.restore(snapshot)
-            self._finished = dict(snapshot["finished"])
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise ValueError(f"snapshot: must be what snapshot() gave, not {snapshot!r}: {error}") from error
+        super()._restore(snapshot)
+        self._finished = dict(snapshot["finished"])
+
+    def _is_finished(self) -> bool:
+        return bool(self._finished) and all(self._finished.values())
 
     def _finish(self, index: int, reason: str | None, changes: list[Change]) -> None:
         """Settle the texts of a choice; what a text held goes where its last delta stands, if that is here."""
-        texts = [text for text in self._texts if text.part.index == index]
-        for change in self._texts.settle(texts, complete=reason == "stop", reason=reason):
+        texts = [text for text in self._texts.values() if text.part.index == index]
+        for change in self._settle(texts, complete=reason == "stop", reason=reason):
             for number in reversed(range(len(changes))):
                 text, new, holder, name, _ = changes[number]
                 if text is change[0]:

@@ -22,8 +22,9 @@ from streamcite.driver import ITEMS_PER_TURN, Given, adrive, drive
 from streamcite.sse import LineTooLong, SSEDecoder
 
 from .chat_core import ChatCore
-from .parts import PartEvent, Step
+from .parts import PartEvent
 from .responses_core import ResponsesCore
+from .texts import Step
 from .views import AsyncEventView, EventView, StreamCore
 
 if TYPE_CHECKING:

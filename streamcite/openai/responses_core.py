@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from streamcite.options import ParserOptions
 
 from .objects import fields, get, get_index, get_list, get_str
-from .parts import Change, Channel, Key, PartEvent, Step, StreamResult, Text, Texts, settled
+from .parts import Channel, Key, PartEvent
+from .texts import Change, Step, Text, TextsCore, settled
 
 # The events that bring text: the field of a part that it is, and what numbers the part.
 _DELTAS = {
@@ -66,33 +67,17 @@ class Place(NamedTuple):
     whole: str
 
 
-class ResponsesCore:
+class ResponsesCore(TextsCore):
     """Read the events of one response, objects or dicts, of ``create``, ``retrieve`` or the client's ``.stream()``."""
 
     def __init__(self, options: ParserOptions, snapshot: Mapping[str, Any] | None = None) -> None:
-        self._texts = Texts(options)
         self._indexes: dict[str, int] = {}  # output index by item id
         self._channels: dict[int, Channel] = {}  # of messages, by output index
         # Events that end a text of which something is held, and those behind them that tell nothing, with their places.
         self._waiting: list[tuple[Any, list[Place]]] = []
         self._last: Any = None  # the last event that waits for no other
         self._finished = False
-        if snapshot is not None:
-            self._restore(snapshot)
-
-    @property
-    def current(self) -> Text | None:
-        """Give the text of the answer whose turn it was when the snapshot was taken."""
-        return self._texts.current
-
-    def held(self, pending: Iterable[PartEvent], current: Text | None) -> str:
-        """Give what is held of the answer, and the events that were not handed out yet."""
-        return self._texts.held(pending, current)
-
-    @property
-    def result(self) -> StreamResult:
-        """Tell what came so far."""
-        return self._texts.result(finished=self._finished)
+        super().__init__(options, snapshot)
 
     def steps(self, event: Any) -> list[Step]:
         """Read the next event.
@@ -108,7 +93,7 @@ class ResponsesCore:
         if not isinstance(kind, str):
             kind = _type_of(event)
         delta = _DELTAS.get(kind)
-        steps = self._texts.take_restored()
+        steps = self._take_restored() if self._restored else []
         if self._waiting and (kind in _TELLING or found.get("delta") or len(self._waiting) == MAX_WAITING):
             steps += self._settle_waiting(event, kind)
         if delta and not self._waiting:
@@ -129,10 +114,8 @@ class ResponsesCore:
         return [*steps, self._step(event, places, changes)]
 
     def end(self, *, stopped: bool) -> list[Step]:
-        """Settle what no event has settled."""
-        self._texts.ended = not stopped
-        last: Step = (None, self._texts.settle(self._texts, complete=False))
-        return [*self._texts.take_restored(), last, *self._release()]
+        """Settle what no event has settled, and give those that wait."""
+        return [*super().end(stopped=stopped), *self._release()]
 
     def item_id(self, index: int) -> str:
         """Give the id of an output item; an empty string if no event has told it."""
@@ -140,7 +123,7 @@ class ResponsesCore:
 
     def snapshot(self, pending: Iterable[PartEvent], current: Text | None) -> dict[str, Any]:
         """Give the state as JSON values, with the events that were not handed out yet, and whose turn it is."""
-        return self._texts.snapshot(pending, current) | {
+        return super().snapshot(pending, current) | {
             "channels": [*self._channels.items()],
             "indexes": self._indexes,
             "sequence_number": get(self._last, "sequence_number"),
@@ -148,17 +131,17 @@ class ResponsesCore:
         }
 
     def _restore(self, snapshot: Mapping[str, Any]) -> None:
-        try:
-            self._texts.restore(snapshot)
-            self._channels = dict(snapshot["channels"])
-            self._indexes = dict(snapshot["indexes"])
-            self._last = {"sequence_number": snapshot["sequence_number"]}
-            self._finished = bool(snapshot["finished"])
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise ValueError(f"snapshot: must be what snapshot() gave, not {snapshot!r}: {error}") from error
+        super()._restore(snapshot)
+        self._channels = dict(snapshot["channels"])
+        self._indexes = dict(snapshot["indexes"])
+        self._last = {"sequence_number": snapshot["sequence_number"]}
+        self._finished = bool(snapshot["finished"])
+
+    def _is_finished(self) -> bool:
+        return self._finished
 
     def _text(self, place: Place) -> Text:
-        return self._texts.get(place.key, place.channel)
+        return self._begin(place.key, place.channel)
 
     def _read_delta(self, event: Any, found: dict[str, Any], field: str, numbered: str) -> list[Change]:
         delta = found.get("delta")
@@ -168,11 +151,11 @@ class ResponsesCore:
         if type(index) is not int:
             index = 0
         key = (index, number if type(number) is int else 0, field)
-        text = self._texts.begun.get(key)
+        text = self._texts.get(key)
         if text is None:
             if name := get_str(event, "item_id"):
                 self._indexes.setdefault(name, index)
-            text = self._texts.get(key, self._channel(field, index))
+            text = self._begin(key, self._channel(field, index))
         text.template = event
         return [(text, text.feed(delta), event, "delta", None)]
 
@@ -185,13 +168,13 @@ class ResponsesCore:
         response = get(event, "response")
         usage = get(response, "usage")
         if usage is not None:
-            self._texts.usage = usage
+            self._usage = usage
         if kind not in _ENDS:
             return []
         status = _status(event, kind)
         self._finished = status in ("completed", "incomplete")
         reason = get_str(get(response, "incomplete_details"), "reason") or status
-        return self._texts.settle(self._texts, complete=status == "completed", reason=reason)
+        return self._settle(self._texts.values(), complete=status == "completed", reason=reason)
 
     def _settle_waiting(self, event: Any, kind: str) -> list[Step]:
         """Settle the texts that wait, as an event of this kind tells, or else their items."""
@@ -200,7 +183,7 @@ class ResponsesCore:
         else:
             complete = any(get(get(each, "item"), "status") == "completed" for each, _ in self._waiting)
         texts = [self._text(place) for _, places in self._waiting for place in places]
-        return [(None, self._texts.settle(texts, complete=complete)), *self._release()]
+        return [(None, self._settle(texts, complete=complete)), *self._release()]
 
     def _release(self) -> list[Step]:
         waiting, self._waiting = self._waiting, []

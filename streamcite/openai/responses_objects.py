@@ -12,8 +12,9 @@ from streamcite.events import Citation, Event
 
 from .logprobs import TokenFilter
 from .objects import as_dict, drop, fields, get, get_index, get_list, get_str, put, put_list, replace_field
-from .parts import Change, Key, Part, Text
+from .parts import Key, Part
 from .responses_core import ResponsesCore
+from .texts import Change, Text
 
 _ANNOTATION_ADDED = "response.output_text.annotation.added"
 _PADDING = "obfuscation"

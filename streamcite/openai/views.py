@@ -13,7 +13,8 @@ from streamcite.driver import Core, Given, adrive, drive
 from streamcite.events import Event
 from streamcite.stream import AsyncEventStream, EventStream
 
-from .parts import PartEvent, Step, StreamResult, Text
+from .parts import PartEvent, StreamResult
+from .texts import Step, Text
 
 _T = TypeVar("_T")
 

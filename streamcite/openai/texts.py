@@ -1,0 +1,281 @@
+"""The texts of one answer, each read by a parser of its own: the state that the cores of both APIs share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from streamcite.events import Citation, Event, Malformed, from_dict, raw_of, to_dict
+from streamcite.options import ParserOptions
+from streamcite.parser import SNAPSHOT_VERSION as PARSER_SNAPSHOT_VERSION
+from streamcite.parser import CitationParser, parse
+from streamcite.surrogates import REPLACEMENT, replace_surrogates, split_half
+
+from .parts import Channel, Key, Part, PartEvent, PartResult, StreamResult
+
+SNAPSHOT_VERSION = 1
+
+
+class Text:
+    """One text of an answer, as far as it was read."""
+
+    __slots__ = (
+        "_half", "_options", "_origin", "_parser", "complete", "done", "events", "finish_reason", "mismatch", "part",
+        "replaced", "template",
+    )  # fmt: skip
+
+    def __init__(self, part: Part, options: ParserOptions) -> None:
+        self.part = part
+        self._options = options
+        self._parser = CitationParser(**options)
+        self._origin = (0, 0)  # where its first event stands, in the input and in the clean text
+        self._half = ""  # a high surrogate, which may be the first half of a character
+        self.events: list[Event] = []
+        self.complete: bool | None = None  # once it is closed: whether it ended by itself
+        self.done = False  # whether the stream said that no more deltas of it come
+        self.finish_reason: str | None = None
+        self.replaced = 0
+        self.mismatch = False
+        self.template: Any = None  # the object that held its last delta
+
+    @property
+    def begun(self) -> bool:
+        """Say whether anything of it was read."""
+        return bool(self.events or self.held or self._origin[0])
+
+    @property
+    def held(self) -> str:
+        """Give the end of what was read that no event holds."""
+        return self._parser.held + self._half
+
+    def feed(self, delta: str) -> list[Event]:
+        """Read what comes next, also behind the end."""
+        if self.complete is not None:
+            self._go_on_at(self._end())
+            self.complete = None
+        # A surrogate is neither ASCII nor printable.
+        if self._half or not (delta.isascii() or delta.isprintable()):
+            delta = self._join(delta)
+        events = self._parser.feed(delta)
+        self.events += events
+        return events
+
+    def _join(self, delta: str) -> str:
+        delta, self._half = split_half(self._half + delta)
+        delta, replaced = replace_surrogates(delta)
+        self.replaced += replaced
+        return delta
+
+    def catch_up(self, whole: str) -> list[Event]:
+        """Read what no delta has brought of the whole text: all of it, the rest, or nothing."""
+        whole, replaced = replace_surrogates(whole)
+        known, rest = "".join(map(raw_of, self.events)) + self._parser.held, whole[self._origin[0] :]
+        if not rest.startswith(known):
+            self.mismatch = True
+            return []
+        if len(rest) == len(known):
+            return []
+        self._half = ""  # it is in the rest
+        events = self.feed(rest[len(known) :])
+        self.replaced = max(self.replaced, replaced)
+        return events
+
+    def reading_of(self, whole: str) -> list[Event]:
+        """Give the events of the whole text, as far as they are certain."""
+        whole, _ = replace_surrogates(whole)
+        if not self._origin[0] and not self.held and "".join(map(raw_of, self.events)) == whole:
+            return self.events
+        return parse(whole, complete=bool(self.complete), **self._options)
+
+    def close(self, *, complete: bool) -> list[Event]:
+        """End the text, and settle what is held."""
+        if self.complete is not None:
+            return []
+        self.complete = complete
+        events: list[Event] = []
+        if self._half:
+            self._half = ""
+            self.replaced += 1
+            events += self._parser.feed(REPLACEMENT)
+        events += self._parser.close(complete=complete)
+        self.events += events
+        return events
+
+    def snapshot(self) -> dict[str, Any]:
+        """Give the state as JSON values."""
+        return {
+            "part": [self.part.channel, self.part.index, self.part.content_index, self.part.field],
+            "parser": _state_at(self._end()) if self.complete is not None else self._parser.snapshot(),
+            "half": ord(self._half) if self._half else None,  # as a number, since it has no UTF-8
+            "done": self.done,
+        }
+
+    @classmethod
+    def restore(cls, snapshot: dict[str, Any], options: ParserOptions) -> Text:
+        """Go on where a snapshot was taken."""
+        state, half = snapshot["parser"], snapshot["half"]
+        text = cls(Part(*snapshot["part"]), options)
+        text._parser = CitationParser.restore(state, **options)
+        text._origin = (state["offset"], state["position"])
+        text._half = "" if half is None else chr(half)
+        text.done = bool(snapshot["done"])
+        return text
+
+    def take_back(self, events: list[Event]) -> None:
+        """Count events that were read before the snapshot, and are handed out behind it, among those since."""
+        offset, position = self._origin
+        self._origin = (
+            offset - sum(len(raw_of(each)) for each in events),
+            position - sum(len(str(each)) for each in events),
+        )
+        self.events += events
+
+    def result(self) -> PartResult:
+        """Tell what came of it so far."""
+        return PartResult(
+            part=self.part,
+            text="".join(map(str, self.events)),
+            raw="".join(map(raw_of, self.events)),
+            citations=tuple(event for event in self.events if isinstance(event, Citation)),
+            malformed=tuple(event for event in self.events if isinstance(event, Malformed)),
+            finish_reason=self.finish_reason,
+            replaced=self.replaced,
+            snapshot_mismatch=self.mismatch,
+        )
+
+    def _end(self) -> tuple[int, int]:
+        offset, position = self._origin
+        return offset + sum(len(raw_of(each)) for each in self.events), position + sum(
+            len(str(each)) for each in self.events
+        )
+
+    def _go_on_at(self, place: tuple[int, int]) -> None:
+        self._parser = CitationParser.restore(_state_at(place), **self._options)
+
+
+def _state_at(place: tuple[int, int]) -> dict[str, Any]:
+    """Give the snapshot of a parser that holds nothing."""
+    return {"version": PARSER_SNAPSHOT_VERSION, "held": [], "offset": place[0], "position": place[1]}
+
+
+def _key(index: int, content_index: int, field: str) -> Key:
+    return index, content_index, field
+
+
+# What one place in a chunk, or the end of a text, did to a text: the text; the events that came of it; the object that
+# holds the place, or None where what was held was settled; the field of the holder where the text stands; and where the
+# place holds the whole text that, else None. A plain tuple, as nearly every chunk makes one, and so is a step.
+Change: TypeAlias = tuple[Text, list[Event], Any, str, str | None]
+# A chunk with the changes it makes, in the order of the places in it; without a chunk (None), what was settled between.
+Step: TypeAlias = tuple[Any, list[Change]]
+
+
+def settled(text: Text, new: list[Event]) -> Change:
+    """Give the change of what no place in a chunk holds."""
+    return text, new, None, "", None
+
+
+class TextsCore:
+    """The texts of one stream. A core of an API says which there are, and what each chunk does to them.
+
+    Args:
+        options: as for `CitationParser`.
+        snapshot: what `snapshot` gave, to go on from there.
+
+    Raises:
+        ValueError, TypeError: as `CitationParser`; ValueError: ``snapshot`` is none.
+    """
+
+    def __init__(self, options: ParserOptions, snapshot: Mapping[str, Any] | None) -> None:
+        CitationParser(**options)  # a wrong option is misuse at once, not when the first text begins
+        self._options = options
+        self._texts: dict[Key, Text] = {}
+        self._usage: Any = None
+        self._ended = False  # whether the stream was read to its end, without an error
+        self._restored: list[Change] = []  # what the snapshot had not handed out
+        self.current: Text | None = None
+        """The text of the answer whose turn it was when the snapshot was taken."""
+        if snapshot is not None:
+            try:
+                self._restore(snapshot)
+            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+                raise ValueError(f"snapshot: must be what snapshot() gave, not {snapshot!r}: {error}") from error
+
+    @property
+    def result(self) -> StreamResult:
+        """Tell what came so far."""
+        parts = tuple(text.result() for text in self._texts.values())
+        return StreamResult(parts=parts, usage=self._usage, complete=self._ended and self._is_finished())
+
+    def steps(self, chunk: Any) -> list[Step]:
+        """Read the next chunk.
+
+        Raises:
+            TypeError: it is none.
+        """
+        raise NotImplementedError
+
+    def end(self, *, stopped: bool) -> list[Step]:
+        """Settle what no chunk has settled; ``stopped`` if an error ended the stream."""
+        self._ended = not stopped
+        return [*self._take_restored(), (None, self._settle(self._texts.values(), complete=False))]
+
+    def held(self, pending: Iterable[PartEvent], current: Text | None) -> str:
+        """Give what is held of the answer, and the events that were not handed out yet: text after text, in turn."""
+        answers = [text for text in self._texts.values() if text.part.is_answer]
+        held = {text.part: "" for text in answers}
+        for part, event in self._with_restored(pending):
+            if part in held:
+                held[part] += raw_of(event)
+        answers.sort(key=lambda text: (text is not current, text.part))
+        return "".join(held[text.part] + text.held for text in answers)
+
+    def snapshot(self, pending: Iterable[PartEvent], current: Text | None) -> dict[str, Any]:
+        """Give the state as JSON values, with the events that were not handed out yet, and whose turn it is."""
+        return {
+            "version": SNAPSHOT_VERSION,
+            "texts": [text.snapshot() for text in self._texts.values()],
+            "pending": [[part.key, to_dict(event)] for part, event in self._with_restored(pending)],
+            "current": current.part.key if current else None,
+        }
+
+    def _is_finished(self) -> bool:
+        """Say whether the API told that the answer is finished."""
+        raise NotImplementedError
+
+    def _restore(self, snapshot: Mapping[str, Any]) -> None:
+        if snapshot["version"] != SNAPSHOT_VERSION:
+            raise ValueError(f"its version must be {SNAPSHOT_VERSION}")
+        for each in snapshot["texts"]:
+            text = Text.restore(each, self._options)
+            self._texts[text.part.key] = text
+        current = snapshot["current"]
+        self.current = None if current is None else self._texts[_key(*current)]
+        self._restored = [settled(self._texts[_key(*key)], [from_dict(event)]) for key, event in snapshot["pending"]]
+        for text, new, *_ in self._restored:
+            text.take_back(new)
+
+    def _begin(self, key: Key, channel: Channel) -> Text:
+        """Give a text, which begins when it is asked for."""
+        text = self._texts.get(key)
+        if text is None:
+            text = self._texts[key] = Text(Part(channel, *key), self._options)
+        return text
+
+    def _settle(self, texts: Iterable[Text], *, complete: bool, reason: str | None = None) -> list[Change]:
+        """Close texts, and give what was held in them."""
+        changes = []
+        for text in texts:
+            if reason is not None:
+                text.finish_reason = reason
+            if new := text.close(complete=complete):
+                changes.append(settled(text, new))
+        return changes
+
+    def _take_restored(self) -> list[Step]:
+        """Give the events of the snapshot that were not handed out, once."""
+        restored, self._restored = self._restored, []
+        return [(None, restored)] if restored else []
+
+    def _with_restored(self, pending: Iterable[PartEvent]) -> list[PartEvent]:
+        return [*((text.part, event) for text, new, *_ in self._restored for event in new), *pending]
