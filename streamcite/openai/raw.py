@@ -24,8 +24,8 @@ from streamcite.sse import LineTooLong, SSEDecoder
 from .chat_core import ChatCore
 from .parts import PartEvent
 from .responses_core import ResponsesCore
-from .texts import Step
-from .views import AsyncEventView, EventView, StreamCore
+from .texts import Step, TextsCore
+from .views import AsyncEventView, EventView
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -106,7 +106,7 @@ class Frames:
 class _ByPartOrRaw:
     """The events of all texts, each with its part; and with None the payloads without any text."""
 
-    def __init__(self, core: StreamCore, source: _Source | _AsyncSource) -> None:
+    def __init__(self, core: TextsCore, source: _Source | _AsyncSource) -> None:
         self._core = core
         self._source = source
         self._payloads: deque[bytes] = deque()  # of the frames that no step has come of, since they wait in the core
@@ -137,7 +137,7 @@ class RawView(EventView):
 
     __slots__ = ("_with_raw",)
 
-    def __init__(self, core: StreamCore, response: Any) -> None:
+    def __init__(self, core: TextsCore, response: Any) -> None:
         source = _Source(response)
         given = Given(source, response)
         super().__init__(core, given)
@@ -169,7 +169,7 @@ class AsyncRawView(AsyncEventView):
 
     __slots__ = ("_with_raw",)
 
-    def __init__(self, core: StreamCore, response: Any) -> None:
+    def __init__(self, core: TextsCore, response: Any) -> None:
         source = _AsyncSource(response)
         given = Given(source, response)
         super().__init__(core, given)
@@ -386,7 +386,7 @@ def stream_responses(
 def _stream(
     client: Any,
     resource: Callable[[Any], Any],
-    core: StreamCore,
+    core: TextsCore,
     request: RequestOptions | None,
     params: Mapping[str, Any],
 ) -> Any:
@@ -400,12 +400,12 @@ def _stream(
 
 
 @contextmanager
-def _opened(ask: Callable[[], Any], core: StreamCore) -> Iterator[RawView]:
+def _opened(ask: Callable[[], Any], core: TextsCore) -> Iterator[RawView]:
     with ask() as response, RawView(core, response) as events:
         yield events
 
 
 @asynccontextmanager
-async def _opened_async(ask: Callable[[], Any], core: StreamCore) -> AsyncIterator[AsyncRawView]:
+async def _opened_async(ask: Callable[[], Any], core: TextsCore) -> AsyncIterator[AsyncRawView]:
     async with ask() as response, AsyncRawView(core, response) as events:
         yield events

@@ -7,46 +7,22 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from streamcite.driver import Core, Given, adrive, drive
 from streamcite.events import Event
 from streamcite.stream import AsyncEventStream, EventStream
 
 from .parts import PartEvent, StreamResult
-from .texts import Step, Text
+from .texts import Step, Text, TextsCore
 
 _T = TypeVar("_T")
-
-
-class StreamCore(Protocol):
-    """What the core of an API gives."""
-
-    @property
-    def current(self) -> Text | None:
-        """Give the text of the answer whose turn it was when the snapshot was taken."""
-
-    @property
-    def result(self) -> StreamResult:
-        """Tell what came so far."""
-
-    def steps(self, chunk: Any) -> list[Step]:
-        """Read the next chunk."""
-
-    def end(self, *, stopped: bool) -> list[Step]:
-        """Read the end of the stream; ``stopped`` if an error was its end."""
-
-    def held(self, pending: list[PartEvent], current: Text | None) -> str:
-        """Give what is held of the answer, and the events that were not handed out yet."""
-
-    def snapshot(self, pending: list[PartEvent], current: Text | None) -> dict[str, Any]:
-        """Give the state as JSON values, with the events that were not handed out yet, and whose turn it is."""
 
 
 class _ByPart:
     """The events of all texts, as they come, each with its part."""
 
-    def __init__(self, core: StreamCore) -> None:
+    def __init__(self, core: TextsCore) -> None:
         self._core = core
 
     def read(self, chunk: Any) -> list[PartEvent]:
@@ -62,7 +38,7 @@ class _ByPart:
 class _Answer:
     """The events of the answer, text after text: one that begins before another is done waits for that."""
 
-    def __init__(self, core: StreamCore, given: Given) -> None:
+    def __init__(self, core: TextsCore, given: Given) -> None:
         self._core = core
         self._given = given
         self._current = core.current
@@ -131,7 +107,7 @@ class EventView(EventStream):
 
     __slots__ = ("_answer", "_core", "_parts")
 
-    def __init__(self, core: StreamCore, given: Given) -> None:
+    def __init__(self, core: TextsCore, given: Given) -> None:
         self._answer = answer = _Answer(core, given)
         super().__init__(answer, drive(answer, given), given)
         self._core = core
@@ -174,7 +150,7 @@ class AsyncEventView(AsyncEventStream):
 
     __slots__ = ("_answer", "_core", "_parts")
 
-    def __init__(self, core: StreamCore, given: Given) -> None:
+    def __init__(self, core: TextsCore, given: Given) -> None:
         self._answer = answer = _Answer(core, given)
         super().__init__(answer, adrive(answer, given), given)
         self._core = core
@@ -274,7 +250,7 @@ class AsyncObjectView(AsyncIterator[_T], Generic[_T]):
         return getattr(self.__dict__["_stream"], name)
 
 
-def event_view(core: StreamCore, stream: Any) -> EventView | AsyncEventView:
+def event_view(core: TextsCore, stream: Any) -> EventView | AsyncEventView:
     """Wrap a stream in the event view for its kind.
 
     Raises:
