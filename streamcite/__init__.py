@@ -5,6 +5,7 @@ from .format import CHATGPT, OPENAI, CitationFormat
 from .guide import CitationDict, extract_citations, strip_citations
 from .options import ParserOptions
 from .parser import CitationParser, ParserClosed, clean, parse
+from .prompt import instructions
 from .sources import Source
 from .stream import AsyncEventStream, EventStream, aiter_events, iter_events
 
@@ -28,6 +29,7 @@ __all__ = [
     "clean",
     "extract_citations",
     "from_dict",
+    "instructions",
     "iter_events",
     "parse",
     "strip_citations",

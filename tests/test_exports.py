@@ -27,6 +27,7 @@ NAMES = [
     "clean",
     "extract_citations",
     "from_dict",
+    "instructions",
     "iter_events",
     "parse",
     "strip_citations",

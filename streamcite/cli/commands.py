@@ -17,6 +17,7 @@ from . import texts
 from .formats import read_format
 from .input import Utf8, json_deltas, open_input
 from .output import Output, OutputClosed
+from .prompt import prompt
 from .report import report
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -53,6 +54,9 @@ def run() -> int:
 @click.version_option(package_name="streamcite", message="%(prog)s %(version)s")
 def streamcite() -> None:
     """Hold the commands; without one there is nothing to do."""
+
+
+streamcite.add_command(prompt)
 
 
 def _reads_an_answer(command: _F) -> _F:

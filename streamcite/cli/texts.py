@@ -13,6 +13,8 @@ See it:
 Get the clean text of an answer, or all that is in it:
   streamcite clean answer.txt
   streamcite parse answer.txt
+Tell a model how to write them:
+  streamcite prompt --material tool
 Also while the answer is being written:
   some-model | streamcite clean
 
@@ -64,4 +66,25 @@ Examples:
   $ streamcite demo --pace 0.1 | cat
   $ OPENAI_API_KEY=... streamcite demo --base-url http://localhost:8000/v1 \\
         --model my-model --question 'How long may I stay?'
+"""
+
+PROMPT = """\
+Print the part of a prompt that tells a model how to cite.
+
+It says what OpenAI's citation guide asks for: where the ids of sources stand, the exact form of a marker, where it goes,
+when to cite and when not, how to cite several sources, what is forbidden, and what to do where no source helps. An
+option left out has the value that the guide recommends for the material. The output is UTF-8, with the tokens of the
+format as they are.
+
+\b
+Sources are shown to the model
+  tool        as messages of a tool, each with its id as in 【turn2file1】
+  tool-lines  as tool results that begin with "Citation Marker: " and a marker
+  blocks      as <BLOCK id="block1"> ... </BLOCK> in the context
+
+\b
+Examples:
+  $ streamcite prompt --material tool --tool file_search
+  $ streamcite prompt --material tool-lines --lines required >>system.md
+  $ streamcite prompt --material blocks --unsupported omit --considerations
 """

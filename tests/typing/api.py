@@ -115,6 +115,14 @@ def guide(text: str) -> str:
     return streamcite.strip_citations(text, citations)
 
 
+def prompt() -> None:
+    assert_type(streamcite.instructions(), str)
+    streamcite.instructions(OPENAI, material="tool_lines", tool="find", placement="sentence", lines="required")
+    streamcite.instructions(several="one_marker", unsupported="omit", considerations=True)
+    streamcite.instructions(material="lines")  # type: ignore[arg-type]
+    streamcite.instructions(OPENAI, "blocks")  # type: ignore[call-arg]
+
+
 def sources(source: Source) -> Mapping[str, Source]:
     assert_type(source.title, str | None)
     assert_type(source.metadata, Mapping[str, object])
