@@ -148,9 +148,11 @@ class _Task:
         return self.format.write(references, self.family)
 
     def _find_ids(self) -> tuple[str, str]:
-        for first, second in chain([_IDS[self.material]], _usual_ids()):
-            if self._can_write(Reference(first), Reference(second)):
-                return first, second
+        for ids in chain([_IDS[self.material]], _usual_ids()):
+            first, second = map(Reference, ids)
+            # Each alone too, since the end of an id may make a token with what follows it.
+            if self._can_write(first, second) and self._can_write(first) and self._can_write(second):
+                return ids
         raise ValueError(
             f"source_id: no id was found to show that markers of this format hold: {self.format.source_id!r}"
         )
@@ -203,7 +205,8 @@ def _write(task: _Task) -> str:
     citations = [event for event in parse(text, format=task.format) if isinstance(event, Citation)]
     # The words round a marker may hold the format's tokens, as those of the answers will.
     if [(event.references, event.repaired) for event in citations] != [(shown, False) for shown in task.shown]:
-        raise ValueError(f"format: plain English holds its tokens, {', '.join(map(repr, task.format.tokens))}")
+        tokens = ", ".join(map(repr, task.format.tokens))
+        raise ValueError(f"format: its tokens run into the words of the text: {tokens}")
     return text
 
 
