@@ -380,13 +380,14 @@ def test_a_closed_standard_input(tmp_path: Path) -> None:
 
 
 COMPLETION = "_STREAMCITE_COMPLETE=bash_complete COMP_WORDS='streamcite cl' COMP_CWORD=1 streamcite"
-HELP = ["", " parse", " clean", " demo"]
+HELP = ["", " parse", " clean", " prompt", " demo"]
 PRINTS = [
     *(f"streamcite{command} --help" for command in HELP),
     "streamcite --version",
     "streamcite demo --list",
     "streamcite parse answer.txt",
     "streamcite clean answer.txt",
+    "streamcite prompt --material tool",
     COMPLETION,
 ]
 

@@ -71,9 +71,9 @@ Examples:
 PROMPT = """\
 Print the part of a prompt that tells a model how to cite.
 
-It says what OpenAI's citation guide asks for: where the ids of sources stand, the exact form of a marker, where it goes,
-when to cite and when not, how to cite several sources, what is forbidden, and what to do where no source helps. An
-option left out has the value that the guide recommends for the material. The output is UTF-8, with the tokens of the
+It says what OpenAI's citation guide asks for: where the ids of sources stand, the exact form of a marker, where one
+goes, when to cite and when not, how to cite several sources, what is forbidden, and what to do where no source helps.
+An option left out has the value that the guide recommends for the material. The output is UTF-8, with the tokens of the
 format as they are.
 
 \b
