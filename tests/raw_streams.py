@@ -1,0 +1,217 @@
+"""What the tests of the fast lane share: bodies, what reads them with and without the client's typed objects, and what
+came of that.
+
+A body is given as pieces, which `Replay` hands out as a response of the client does, or is sent by a `Server`.
+"""
+
+import itertools
+import json
+import ssl
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any, NamedTuple, Self, cast
+
+import anyio
+from openai import AsyncOpenAI, OpenAI, Stream
+from openai.types.chat import ChatCompletionChunk
+from openai.types.responses import ResponseStreamEvent
+
+from streamcite.openai import chat_events, responses_events
+from streamcite.openai.raw import stream_chat, stream_responses
+from streamcite.sse import encode
+from tests.chats import plain
+
+ASK: Any = [{"role": "user", "content": "How long does it last?"}]
+QUESTION = "How long does it last?"
+DONE = b"data: [DONE]\n\n"
+REQUEST: Any = object()
+# One for all clients: each would make its own, which takes longer than most tests run.
+TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+class Api(NamedTuple):
+    """One API: its fast lane, the event view, how both are asked, and the type of the objects."""
+
+    raw: Callable[..., Any]
+    view: Callable[[Any], Any]
+    create: Callable[..., Any]
+    params: dict[str, Any]
+    kind: Any
+
+
+CHAT = Api(
+    stream_chat,
+    chat_events,
+    lambda client, **params: client.chat.completions.create(stream=True, **params),
+    {"messages": ASK},
+    ChatCompletionChunk,
+)
+RESPONSES = Api(
+    stream_responses,
+    responses_events,
+    lambda client, **params: client.responses.create(stream=True, **params),
+    {"input": QUESTION},
+    ResponseStreamEvent,
+)
+APIS = {"chat": CHAT, "responses": RESPONSES}
+
+
+def body(objects: Iterable[Any], *, named: bool = False, done: bool = True, escapes: bool = True) -> bytes:
+    """Give objects as a body of frames; a text is sent as it is."""
+
+    def frame(value: Any) -> bytes:
+        if isinstance(value, str):
+            return encode(value)
+        # A lone surrogate has no UTF-8.
+        text = json.dumps(value, ensure_ascii=escapes or "\\ud" in json.dumps(value))
+        return encode(text, event=value.get("type") if named else None)
+
+    return b"".join(map(frame, objects)) + (DONE if done else b"")
+
+
+# Bodies in pieces
+
+
+class Replay:
+    """A response, as ``with_streaming_response`` gives it; also what the client's typed stream reads from."""
+
+    http_request = request = REQUEST
+    http_version = "HTTP/1.1"
+
+    def __init__(self, pieces: Iterable[bytes], error: Exception | None = None) -> None:
+        self._pieces = pieces
+        self._error = error
+        self.closings = 0
+
+    def iter_bytes(self) -> Iterator[bytes]:
+        yield from self._pieces
+        if self._error:
+            raise self._error
+
+    def close(self) -> None:
+        self.closings += 1
+
+    # The client's own context manager closes it, too.
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncReplay(Replay):
+    """The same, asynchronous."""
+
+    async def iter_bytes(self) -> AsyncIterator[bytes]:  # type: ignore[override]
+        for piece in self._pieces:
+            await anyio.lowlevel.checkpoint()
+            yield piece
+        if self._error:
+            raise self._error
+
+    async def close(self) -> None:  # type: ignore[override]
+        self.closings += 1
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+def client_of(client: OpenAI | AsyncOpenAI, response: Replay) -> Any:
+    """Let a client give this response."""
+    resource = SimpleNamespace(with_streaming_response=SimpleNamespace(create=lambda **_: response))
+    given = cast("Any", client)
+    given.chat, given.responses = SimpleNamespace(completions=resource), resource
+    return client
+
+
+OPENAI = OpenAI(api_key="any", base_url="http://127.0.0.1:9/v1")
+ASYNC = AsyncOpenAI(api_key="any", base_url="http://127.0.0.1:9/v1")
+TYPED = OpenAI(api_key="any", base_url="http://127.0.0.1:9/v1")
+
+
+def raw_of(api: Api, pieces: Iterable[bytes], error: Exception | None = None) -> Any:
+    """Open the fast lane on pieces."""
+    return api.raw(client_of(OPENAI, Replay(pieces, error)), model="any", **api.params)
+
+
+def async_raw_of(api: Api, pieces: Iterable[bytes], error: Exception | None = None) -> Any:
+    """Open the asynchronous fast lane on pieces."""
+    return api.raw(client_of(ASYNC, AsyncReplay(pieces, error)), model="any", **api.params)
+
+
+def view_of(api: Api, pieces: Iterable[bytes], error: Exception | None = None) -> Any:
+    """Open the event view on the client's own typed stream of pieces."""
+    response = cast("Any", Replay(pieces, error))
+    return api.view(Stream(cast_to=api.kind, response=response, client=TYPED))
+
+
+# What came
+
+
+class Outcome(NamedTuple):
+    """All that a view tells, at its end."""
+
+    items: list[Any]
+    error: tuple[str, str, Any] | None  # its class, its text, and its body if it has one
+    parts: Any
+    usage: Any
+    complete: bool
+    held: str
+
+
+def told(error: Exception) -> tuple[str, str, Any]:
+    return type(error).__name__, str(error), getattr(error, "body", None)
+
+
+def outcome(opened: Any, *, parts: bool = False) -> Outcome:
+    """Read a view to its end."""
+    items: list[Any] = []
+    failure = None
+    with opened as view:
+        try:
+            for item in view.iter_parts() if parts else view:
+                items.append(item)  # noqa: PERF402 - what came before an error counts
+        except Exception as error:  # noqa: BLE001 - which one it is, is the question
+            failure = told(error)
+    return told_of(view, items, failure)
+
+
+async def aoutcome(opened: Any, *, parts: bool = False) -> Outcome:
+    """Read an asynchronous view to its end."""
+    items: list[Any] = []
+    failure = None
+    async with opened as view:
+        try:
+            async for item in view.iter_parts() if parts else view:
+                items.append(item)  # noqa: PERF401 - as above
+        except Exception as error:  # noqa: BLE001 - as above
+            failure = told(error)
+    return told_of(view, items, failure)
+
+
+def told_of(view: Any, items: list[Any], failure: tuple[str, str, Any] | None) -> Outcome:
+    result = view.result
+    return Outcome(items, failure, result.parts, plain(result.usage), result.complete, view.held)
+
+
+def moments(view: Any, *, parts: bool = False) -> list[Any]:
+    """Tell all that a view tells, behind each of its items."""
+    told = []
+    for item in view.iter_parts() if parts else view:
+        result = view.result
+        told.append((item, view.held, result.parts, plain(result.usage), result.complete, view.snapshot()))
+    return told
+
+
+def in_pieces(data: bytes, places: Sequence[int]) -> list[bytes]:
+    """Cut bytes at these places."""
+    ends = sorted({0, *places, len(data)})
+    return [data[start:end] for start, end in itertools.pairwise(ends)]
+
+
+def bytewise(data: bytes) -> list[bytes]:
+    return [data[at : at + 1] for at in range(len(data))]
