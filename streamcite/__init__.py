@@ -6,8 +6,9 @@ from .guide import CitationDict, extract_citations, strip_citations
 from .options import ParserOptions
 from .parser import CitationParser, ParserClosed, clean, parse
 from .prompt import instructions
-from .sources import Source
+from .sources import Source, Sources
 from .stream import AsyncEventStream, EventStream, aiter_events, iter_events
+from .units import Passage, split_blocks
 
 __all__ = [
     "CHATGPT",
@@ -23,8 +24,10 @@ __all__ = [
     "OtherMarker",
     "ParserClosed",
     "ParserOptions",
+    "Passage",
     "Reference",
     "Source",
+    "Sources",
     "aiter_events",
     "clean",
     "extract_citations",
@@ -32,6 +35,7 @@ __all__ = [
     "instructions",
     "iter_events",
     "parse",
+    "split_blocks",
     "strip_citations",
     "to_dict",
 ]

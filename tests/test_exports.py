@@ -21,8 +21,10 @@ NAMES = [
     "OtherMarker",
     "ParserClosed",
     "ParserOptions",
+    "Passage",
     "Reference",
     "Source",
+    "Sources",
     "aiter_events",
     "clean",
     "extract_citations",
@@ -30,6 +32,7 @@ NAMES = [
     "instructions",
     "iter_events",
     "parse",
+    "split_blocks",
     "strip_citations",
     "to_dict",
 ]

@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parents[1] / "streamcite"
 # behind it. A new provider, renderer or protocol is a file in its room and changes nothing here.
 ROOMS = [
     *("events", "fields", "body", "grammar", "format", "surrogates", "sse"),
-    *("options", "parser", "guide", "sources", "units"),
+    *("options", "parser", "guide", "units", "source", "sources"),
     *("material", "prompt", "resolve", "spacing", "history", "annotations"),
     *("driver", "stream", "lint", "openai", "render", "ui"),
     "",  # `streamcite` itself, which gathers the public names

@@ -25,8 +25,10 @@ from streamcite import (
     Malformed,
     OtherMarker,
     ParserOptions,
+    Passage,
     Reference,
     Source,
+    Sources,
 )
 from streamcite.openai import (
     AsyncEventView,
@@ -128,6 +130,28 @@ def sources(source: Source) -> Mapping[str, Source]:
     assert_type(source.metadata, Mapping[str, object])
     source.text = "other"  # type: ignore[misc]
     return {source.id: source, "b": Source("b", "text", url="https://example.org", metadata={"page": 1})}
+
+
+def passages(source: Source) -> None:
+    assert_type(source.passage("L8-L13"), Passage | None)
+    assert_type(list(source.lines), list[str])
+    for block in streamcite.split_blocks(source.text, size=1000, markdown=True):
+        assert_type((block.text, block.start, block.end), tuple[str, int, int])
+        assert_type((block.first_line, block.last_line), tuple[int | None, int | None])
+    streamcite.split_blocks(source)  # type: ignore[arg-type]
+
+
+def registry(citation: Citation) -> Mapping[str, Source]:
+    sources = Sources(OPENAI)
+    call = sources.tool_call()
+    assert_type(call.add("text", "url", url="https://example.org", key="page", citable=True, unit="lines"), Source)
+    assert_type(call.results, tuple[Source, ...])
+    assert_type(sources.add_block("text", title="A", id="a"), Source)
+    call.add("text", colour="red")  # type: ignore[call-arg]
+    sources.mark_shown(*(source.id for source in call.results))
+    sources.mark_cited(*citation.source_ids)
+    assert_type(sources.never_cited, tuple[str, ...])
+    return Sources.from_dict(sources.to_dict())
 
 
 class Chunk:
