@@ -143,14 +143,14 @@ def test_recorded_answers(recorded: dict[tuple[str, str], bytes], name: str, ans
     assert joined(expected.items) == parse(answer.text, complete=True)
     assert expected.complete
     assert expected.usage
-    check(api, data, bytewise(data))
-    # Every cut in the pieces of the first marker, 997 bytes apart.
+    assert outcome(raw_of(api, bytewise(data))) == expected
+    # In the pieces of the first marker, too, 997 bytes apart.
     begin, end = (data.index(each) for each in ("\ue200".encode(), "\ue201".encode()))
-    for at in range(begin - 2, end + 5, 997):
+    for at in range(begin, end, 997):
         assert outcome(raw_of(api, in_pieces(data, [at]))) == expected
 
 
-@settings(max_examples=6)
+@settings(max_examples=4)
 @given(st.sampled_from(list(APIS)), st.sampled_from(list(recorded_answers())), PLACES)
 def test_recorded_answers_cut_at_random(
     recorded: dict[tuple[str, str], bytes], name: str, model: str, places: list[int]
