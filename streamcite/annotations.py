@@ -75,12 +75,26 @@ class Annotator:
         found: list[Annotation] = []
         for event in events[self._read :]:
             if isinstance(event, Citation):
-                ids = dict.fromkeys(event.source_ids)
-                found += self._shape([self._sources[id] for id in ids if id in self._sources], self._offset)
+                found += self._shape(self._cited(event), self._offset)
             else:
                 self._offset += self._size(str(event))
         self._read = len(events)
         return found
+
+    def _cited(self, citation: Citation) -> list[Source]:
+        """Give the sources of a citation that are known.
+
+        Raises:
+            TypeError: one of them is no source.
+        """
+        cited = []
+        for source_id in dict.fromkeys(citation.source_ids):
+            if source_id in self._sources:
+                source = self._sources[source_id]
+                if not isinstance(source, Source):
+                    raise TypeError(f"sources: must hold a Source for {source_id!r}, not {type(source).__name__}")
+                cited.append(source)
+        return cited
 
 
 class CleanOffsets:
@@ -91,10 +105,11 @@ class CleanOffsets:
         self._raw = self._clean = 0
         self._starts: list[int] = []  # of all that is no text
         self._places: list[tuple[int, int, int]] = []  # its end, and where that and its start are in the clean text
-        self._read = 0
+        self._read = self._held = 0
 
-    def catch_up(self, events: Sequence[Event]) -> None:
-        """Learn what is new among all events so far."""
+    def catch_up(self, events: Sequence[Event], held: str = "") -> None:
+        """Learn what is new among all events so far, and what is held behind them."""
+        self._held = self._size(held)
         for event in events[self._read :]:
             start, at = self._raw, self._clean
             self._raw += self._size(raw_of(event))
@@ -105,7 +120,9 @@ class CleanOffsets:
         self._read = len(events)
 
     def __call__(self, offset: int) -> int:
-        """Give the offset in the clean text; of one inside a marker that of the marker."""
+        """Give the offset in the clean text; of one inside a marker that of the marker, of held text its start."""
+        if offset > self._raw:
+            return self._clean + max(0, offset - self._raw - self._held)
         before = bisect_left(self._starts, offset) - 1
         if before < 0:
             return offset

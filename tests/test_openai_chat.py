@@ -324,13 +324,21 @@ def test_what_is_no_stream_is_misuse(client: OpenAI) -> None:
 
 
 NO_CHUNK = r"^stream: must give chunks, as create\(stream=True\) does, not {}; for any other stream use iter_events "
-NOT_CHUNKS: list[Any] = [SENTENCE, encode(SENTENCE), None, 5, [choice(SENTENCE)]]
+NOT_CHUNKS: list[Any] = [SENTENCE, encode(SENTENCE), 5, [choice(SENTENCE)]]
 
 
 @pytest.mark.parametrize("chunk", NOT_CHUNKS, ids=type)
 def test_what_is_no_chunk_is_misuse_at_once(chunk: Any) -> None:
     with pytest.raises(TypeError, match=NO_CHUNK.format(type(chunk).__name__)):
         next(chat_events(iter([*given_as("typed", [SILENT["an empty chunk"]]), chunk])))
+
+
+@pytest.mark.parametrize("kind", ["typed", "dict"])
+def test_what_is_no_chunk_is_passed_over_in_a_stream_of_chunks(kind: Any) -> None:
+    # The client hands on whatever JSON value a frame has.
+    first, second = given_as(kind, [{"choices": [choice(SENTENCE[:20])]}, {"choices": [choice(SENTENCE[20:])]}])
+    others = [*NOT_CHUNKS, None, {"type": "response.output_text.delta", "delta": "never"}]
+    assert joined(chat_events([None, first, *others, second])) == parse(SENTENCE)
 
 
 @pytest.mark.anyio

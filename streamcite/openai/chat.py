@@ -160,7 +160,7 @@ def clean_completion(
     Source: the API reference, "The chat completion object".
     """
     wanted = AnnotationOptions(sources=sources, annotations=annotations, unit=unit)
-    cleaner = ChatCleaner(ChatCore(options, whole=True), wanted, whole=True)
+    cleaner = ChatCleaner(ChatCore(options, whole=True), wanted)
     if "choices" not in fields(completion):
         raise TypeError(f"completion: must be a chat completion, not {type(completion).__name__}")
     cleaned = copy.deepcopy(completion)

@@ -11,7 +11,7 @@ from typing import Any
 from streamcite.options import ParserOptions
 
 from .objects import extras, fields, get, get_str
-from .parts import Channel, PartEvent
+from .parts import Channel, Key, PartEvent
 from .texts import Change, Step, Text, TextsCore
 
 # Where a delta or message has text besides its content: OpenAI's own, and what servers add.
@@ -28,7 +28,8 @@ class ChatCore(TextsCore):
     def __init__(
         self, options: ParserOptions, snapshot: Mapping[str, Any] | None = None, *, whole: bool = False
     ) -> None:
-        self._whole = whole  # whether it is a whole completion, whose texts end with it
+        self.whole = whole  # whether it is a whole completion, whose texts end with it
+        self._of_choice: dict[int, list[Text]] = {}
         self._answers: dict[int, Text] = {}  # by choice
         self._finished: dict[int, bool] = {}
         super().__init__(options, snapshot)
@@ -41,13 +42,14 @@ class ChatCore(TextsCore):
         """
         found = fields(chunk)
         if "choices" not in found:
-            chunk = _chunk_of(chunk)
+            chunk = _chunk_of(chunk, sure=self.sure)
             found = fields(chunk)
         if found.get("usage") is not None:
             self._usage = found["usage"]
         changes: list[Change] = []
         choices = found.get("choices")
         if isinstance(choices, list):
+            self.sure = True
             for choice in choices:
                 self._read(chunk, choice, changes)
         return [*self._take_restored(), (chunk, changes)] if self._restored else [(chunk, changes)]
@@ -78,10 +80,17 @@ class ChatCore(TextsCore):
         if reason and isinstance(reason, str):
             self._finished[index] = True
             self._finish(index, reason, changes)
-        elif self._whole:
+        elif self.whole:
             self._finish(index, None, changes)
         elif index not in self._finished:
             self._finished[index] = False
+
+    def end(self, *, stopped: bool) -> list[Step]:
+        """Settle what no finish has settled: of a choice that had one, and went on, as that said."""
+        going_on = [text for text in self._texts.values() if text.reopened and text.finish_reason == "stop"]
+        changes = [] if stopped else self._settle(going_on, complete=True)
+        restored, (rest, settled) = self._take_restored(), super().end(stopped=stopped)[-1]
+        return [*restored, (rest, changes + settled)]
 
     def snapshot(self, pending: Iterable[PartEvent], current: Text | None) -> dict[str, Any]:
         """Give the state as JSON values, with the events that were not handed out yet, and whose turn it is."""
@@ -89,14 +98,26 @@ class ChatCore(TextsCore):
 
     def _restore(self, snapshot: Mapping[str, Any]) -> None:
         super()._restore(snapshot)
+        for text in self._texts.values():
+            self._of_choice.setdefault(text.part.index, []).append(text)
         self._finished = dict(snapshot["finished"])
+
+    def _begin(self, key: Key, channel: Channel) -> Text:
+        known = len(self._texts)
+        text = super()._begin(key, channel)
+        if len(self._texts) > known:
+            self._of_choice.setdefault(text.part.index, []).append(text)
+        return text
 
     def _is_finished(self) -> bool:
         return bool(self._finished) and all(self._finished.values())
 
     def _finish(self, index: int, reason: str | None, changes: list[Change]) -> None:
-        """Settle the texts of a choice; what a text held goes where its last delta stands, if that is here."""
-        texts = [text for text in self._texts.values() if text.part.index == index]
+        """Settle the texts of a choice; what a text held goes where its last delta stands, if that is here.
+
+        One that went on behind a finish is not settled by the next: some servers write the reason into every chunk.
+        """
+        texts = [text for text in self._of_choice.get(index, ()) if not text.reopened]
         for change in self._settle(texts, complete=reason == "stop", reason=reason):
             for number in reversed(range(len(changes))):
                 text, new, holder, name, _ = changes[number]
@@ -107,15 +128,17 @@ class ChatCore(TextsCore):
                 changes.append(change)
 
 
-def _chunk_of(event: Any) -> Any:
+def _chunk_of(event: Any, *, sure: bool) -> Any:
     """Give the chunk in an event of the client's ``.stream()``, whose other events repeat it; else the event itself.
 
     Raises:
-        TypeError: it is neither a chunk nor such an event.
+        TypeError: it is neither a chunk nor such an event, and it is not ``sure`` that the stream gives these.
     """
     kind = get(event, "type")
     if kind == "chunk" and fields(chunk := get(event, "chunk")):
         return chunk
+    if sure or event is None:
+        return event
     if isinstance(kind, str) and kind.startswith("response."):
         raise TypeError(
             f"stream: must give chunks, not {kind!r} events of the Responses API; these are for responses_events "

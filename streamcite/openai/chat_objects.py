@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import copy
 from collections.abc import Container
 from typing import Any
 
@@ -23,17 +23,19 @@ _BESIDES = _HEAD | {"choices", _PADDING}
 class _Choice:
     """What one choice needs besides its texts."""
 
-    def __init__(self, index: int, options: AnnotationOptions, *, whole: bool) -> None:
+    def __init__(self, core: ChatCore, options: AnnotationOptions, index: int) -> None:
+        self._core = core
         self._index = index
-        self._whole = whole  # whether it is the choice of a whole completion
+        self._whole = core.whole
+        self.blank: Any = None  # a chunk with an empty delta of this choice, to be filled with what has no place
         self._answer: Text | None = None
         self._annotator = options.annotator(chat_annotations)
-        self._numbers = bool(options.sources) and options.annotations != "off" and not whole
+        self._numbers = bool(options.sources) and options.annotations != "off" and not core.whole
         self._numbered: dict[int, int] = {}  # the numbers of the server's annotations, which ours may have taken
         self._annotations: list[Annotation] = []  # those that wait
         self._count = 0  # of those that were handed out, and the server's
         self._offsets = CleanOffsets(options.unit)
-        self._tokens: defaultdict[str, TokenFilter] = defaultdict(TokenFilter)
+        self._tokens = {name: TokenFilter(core.markup) for name in ("content", "refusal")}
         self._logprobs: Any = None  # the last that were there
 
     def read(self, text: Text, new: list[Event]) -> str:
@@ -57,7 +59,7 @@ class _Choice:
         hosted = get_list(holder, "annotations")
         if hosted:
             if self._answer is not None:
-                self._offsets.catch_up(self._answer.events)
+                self._offsets.catch_up(self._answer.events, self._answer.held)
             self._move(hosted)
         if not self._annotations or not (streamed or self._whole):
             return False
@@ -68,21 +70,41 @@ class _Choice:
         """Give a new chunk with the annotations that wait, if any do."""
         if not self._annotations or self._answer is None:
             return []
-        return [new_chunk(self._answer.template, self._index, {"annotations": self._hand_out()})]
+        return [self.new_chunk("annotations", self._hand_out())]
 
-    def keep_logprobs(self, choice: Any, changes: list[Change], *, finished: bool) -> bool:
+    def new_chunk(self, name: str, value: Any) -> Any:
+        """Make a chunk that has nothing but this field of a delta of the choice."""
+        chunk = copy.copy(self.blank)
+        choice = copy.copy(choices_of(chunk)[0])
+        delta = copy.copy(fields(choice)["delta"])
+        put(delta, name, value)
+        put(choice, "delta", delta)
+        put(chunk, "choices", [choice])
+        return chunk
+
+    def clean_repeated(self, choice: Any) -> bool:
+        """Clean a message that stands beside a delta, as some servers repeat all so far, and say whether one did."""
+        message = get(choice, "message") if fields(choice).get("delta") else None
+        changed = False
+        for name in ("content", "refusal", "reasoning_content", "reasoning"):
+            whole = get_str(message, name)
+            shown = "".join(map(str, self._core.reading_of((self._index, 0, name), whole))) if whole else ""
+            if shown != whole:
+                put(message, name, shown)
+                changed = True
+        return changed
+
+    def keep_logprobs(self, choice: Any, changes: list[Change]) -> bool:
         """Keep the log probabilities of what is shown, and say whether others went."""
         found = fields(choice).get("logprobs")
         found = found if fields(found) else None  # what has no fields has no entries
         if found is None and self._logprobs is None:
             return False
         changed = False
-        for name in ("content", "refusal"):
-            entries, tokens = get_list(found, name), self._tokens[name]
+        for name, tokens in self._tokens.items():
+            entries = get_list(found, name)
             new = [event for text, events, *_ in changes if text.part.field == name for event in events]
-            kept = tokens.take(entries, new)
-            if finished:
-                kept += tokens.rest()
+            kept = tokens.take(entries, new, held=self._core.is_held((self._index, 0, name)))
             if kept != entries:
                 if found is None:
                     found = bare(self._logprobs, ())
@@ -120,10 +142,9 @@ class _Choice:
 class ChatCleaner:
     """Clean the chunks of one chat completion, or a whole one."""
 
-    def __init__(self, core: ChatCore, options: AnnotationOptions, *, whole: bool = False) -> None:
+    def __init__(self, core: ChatCore, options: AnnotationOptions) -> None:
         self._core = core
         self._options = options
-        self._whole = whole
         self._final = options.annotations == "final"
         self._choices: dict[int, _Choice] = {}
         self._scored = False  # whether any choice has had log probabilities
@@ -138,21 +159,24 @@ class ChatCleaner:
             TypeError: it is none.
         """
         given = chunk
-        chunk, changes = self._core.steps(given)[-1]
+        ((chunk, changes),) = self._core.steps(given)
         if chunk is not given:
             raise TypeError("stream: must be what entering .stream() gave, not its events")
         choices = choices_of(chunk)
-        if len(changes) == len(choices) == 1 and not self._scored and _is_plain(choices[0], *changes[0]):
+        if len(changes) == len(choices) == 1 and self._is_plain(choices[0], *changes[0]):
             return [chunk]  # most chunks: what comes below comes to the same
         before: list[Any] = []
         changed = resized = False
         for choice in choices:
             index, holder = get_index(choice, "index"), holder_of(choice)
             state = self._choices.get(index) or self._begin(index)
+            if state.blank is None and fields(holder):
+                state.blank = _blank(chunk, choice, index)
             own = [change for change in changes if change[2] is holder] if holder is not None else []
             for text, new, _, name, _ in own:
                 resized |= state.place(text, new, holder, name)
-            finished = bool(fields(choice).get("finish_reason")) or self._whole
+            resized |= state.clean_repeated(choice)
+            finished = bool(fields(choice).get("finish_reason")) or self._core.whole
             if finished:
                 settled = [change for change in changes if change[2] is None and change[0].part.index == index]
                 changes = [change for change in changes if change not in settled]
@@ -161,7 +185,7 @@ class ChatCleaner:
             if finished:
                 before += state.annotation_chunks()
             self._scored |= fields(choice).get("logprobs") is not None
-            changed |= state.keep_logprobs(choice, own, finished=finished)
+            changed |= state.keep_logprobs(choice, own)
         if resized:
             drop(chunk, _PADDING)
         return before if (changed or resized) and not _carries(chunk) else [*before, chunk]
@@ -172,44 +196,41 @@ class ChatCleaner:
         chunks = [chunk for change in changes for chunk in self._settled(change)]
         return chunks + [chunk for state in self._choices.values() for chunk in state.annotation_chunks()]
 
+    def _is_plain(self, choice: Any, text: Text, new: list[Event], holder: Any, name: str, _: str | None) -> bool:
+        """Say whether a choice has nothing but a delta that is shown as it is, as others had before."""
+        found = fields(choice)
+        others = len(holder) > 1 if isinstance(holder, dict) else extras(holder)
+        return (
+            len(new) == 1
+            and new[0] is fields(holder).get(name)
+            and text.part.index in self._choices
+            and not (self._scored or others or found.get("logprobs") is not None or found.get("finish_reason"))
+            and "message" not in extras(choice)
+        )
+
     def _begin(self, index: int) -> _Choice:
-        self._choices[index] = _Choice(index, self._options, whole=self._whole)
+        self._choices[index] = _Choice(self._core, self._options, index)
         return self._choices[index]
 
     def _settled(self, change: Change) -> list[Any]:
         """Give new chunks with what came of a text when it was settled."""
         text, new, *_ = change
-        part = text.part
-        state = self._choices.get(part.index) or self._begin(part.index)
-        chunk = new_chunk(text.template, part.index, {part.field: state.read(text, new)})
+        state = self._choices[text.part.index]
+        chunk = state.new_chunk(text.part.field, state.read(text, new))
         choice = choices_of(chunk)[0]
         state.annotate(holder_of(choice), streamed=not self._final)
-        state.keep_logprobs(choice, [change], finished=False)
+        state.keep_logprobs(choice, [change])
         return [chunk] if _carries(chunk) else []
 
 
-def new_chunk(template: Any, index: int, delta: dict[str, Any]) -> Any:
-    """Make a chunk like another one, with nothing but a delta of one choice."""
-    choices = (choice for choice in choices_of(template) if get_index(choice, "index") == index)
-    choice = next(choice for choice in choices if fields(holder_of(choice)))
-    new_delta = bare(holder_of(choice), ())
-    for name, value in delta.items():
-        put(new_delta, name, value)
-    new_choice = bare(choice, ("index",))
-    put(new_choice, "delta", new_delta)
-    chunk = bare(template, _HEAD)
-    put(chunk, "choices", [new_choice])
-    return chunk
-
-
-def _is_plain(choice: Any, _: Text, new: list[Event], holder: Any, name: str, __: str | None) -> bool:
-    """Say whether a choice has nothing but a delta that is shown as it is."""
-    found = fields(choice)
-    return (
-        len(new) == 1
-        and new[0] is fields(holder).get(name)
-        and not (extras(holder) or found.get("logprobs") is not None or found.get("finish_reason"))
-    )
+def _blank(chunk: Any, choice: Any, index: int) -> Any:
+    """Make a chunk like another one that has nothing but an empty delta of one choice."""
+    new_choice = bare(choice, ())
+    put(new_choice, "index", index)
+    put(new_choice, "delta", bare(holder_of(choice), ()))
+    new = bare(chunk, _HEAD)
+    put(new, "choices", [new_choice])
+    return new
 
 
 def _carries(chunk: Any) -> bool:

@@ -6,7 +6,7 @@ Source: the API reference, ``logprobs`` of chat completion chunks and of output 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from streamcite.events import Event, raw_of
@@ -18,28 +18,31 @@ class TokenFilter:
     """Keep the entries of one text that belong to what is shown of it.
 
     An entry belongs to the bytes it stands for: its ``bytes``, or else those of its ``token``. Those of held text wait
-    until it is decided.
+    until it is decided. Where a server's entries are not those of its text, what is left over when nothing is held any
+    more passes, but for what may be of a marker.
+
+    Args:
+        markup: the tokens of the format; an entry that holds one never stays.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, markup: Iterable[str]) -> None:
+        self._markup = tuple(markup)
         self._waiting: deque[Any] = deque()
         self._left = 0  # bytes of the first one that no event has covered
         self._shown = False  # whether those that were covered are shown
 
-    def take(self, entries: Iterable[Any], events: Iterable[Event]) -> list[Any]:
-        """Take the entries of the next chunk, and give those that its events show."""
+    def take(self, entries: Iterable[Any], events: Sequence[Event], *, held: bool = False) -> list[Any]:
+        """Take the entries of the next chunk, and give those that its events show; ``held`` if text is still held."""
         self._waiting.extend((entry, _size(entry)) for entry in entries)
         kept: list[Any] = []
         for event in events:
             self._cover(len(raw_of(event).encode()), str(event) == raw_of(event), kept)
-        return kept
-
-    def rest(self) -> list[Any]:
-        """Give the entries that no text came for, as for a token that only ends the answer."""
-        rest = [entry for entry, _ in self._waiting]
-        self._waiting.clear()
-        self._left = 0
-        return rest
+        if not held and self._waiting:
+            if all(isinstance(event, str) for event in events):
+                kept += [entry for entry, _ in self._waiting]
+            self._waiting.clear()
+            self._left, self._shown = 0, False
+        return [entry for entry in kept if not any(token in get_str(entry, "token") for token in self._markup)]
 
     def _cover(self, size: int, shown: bool, kept: list[Any]) -> None:
         while self._waiting and size:

@@ -37,10 +37,10 @@ _PARTS = {
     "response.reasoning_summary_part.done": "summary_index",
 }
 _ITEMS = frozenset({"response.output_item.added", "response.output_item.done"})
-_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
-_RESPONSES = frozenset({*_ENDS, "response.created", "response.in_progress", "response.queued"})
+ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
+_RESPONSES = frozenset({*ENDS, "response.created", "response.in_progress", "response.queued"})
 # What tells that the answer goes on, or how it ended; so does every event that brings more of anything.
-_TELLING = frozenset({*_ENDS, "error", "response.output_item.added"})
+_TELLING = frozenset({*ENDS, "error", "response.output_item.added"})
 # What ends a text, but does not say whether it ended by itself.
 _TEXT_ENDS = frozenset({*_DONE, *(kind for kind in _PARTS if kind.endswith(".done")), "response.output_item.done"})
 # How many events wait at most: a text is ended and repeated by three, and of few texts is something held.
@@ -72,6 +72,7 @@ class ResponsesCore(TextsCore):
 
     def __init__(self, options: ParserOptions, snapshot: Mapping[str, Any] | None = None) -> None:
         self._indexes: dict[str, int] = {}  # output index by item id
+        self._ids: dict[int, str] = {}  # the other way round: the first one
         self._channels: dict[int, Channel] = {}  # of messages, by output index
         # Events that end a text of which something is held, and those behind them that tell nothing, with their places.
         self._waiting: list[tuple[Any, list[Place]]] = []
@@ -91,7 +92,8 @@ class ResponsesCore(TextsCore):
         found = fields(event)
         kind = found.get("type")
         if not isinstance(kind, str):
-            kind = _type_of(event)
+            kind = _type_of(event, sure=self.sure)
+        self.sure = True
         delta = _DELTAS.get(kind)
         steps = self._take_restored() if self._restored else []
         if self._waiting and (kind in _TELLING or found.get("delta") or len(self._waiting) == MAX_WAITING):
@@ -119,7 +121,7 @@ class ResponsesCore(TextsCore):
 
     def item_id(self, index: int) -> str:
         """Give the id of an output item; an empty string if no event has told it."""
-        return next((name for name, found in self._indexes.items() if found == index), "")
+        return self._ids.get(index, "")
 
     def snapshot(self, pending: Iterable[PartEvent], current: Text | None) -> dict[str, Any]:
         """Give the state as JSON values, with the events that were not handed out yet, and whose turn it is."""
@@ -133,12 +135,19 @@ class ResponsesCore(TextsCore):
     def _restore(self, snapshot: Mapping[str, Any]) -> None:
         super()._restore(snapshot)
         self._channels = dict(snapshot["channels"])
-        self._indexes = dict(snapshot["indexes"])
+        for name, index in snapshot["indexes"].items():
+            self._learn(name, index)
         self._last = {"sequence_number": snapshot["sequence_number"]}
         self._finished = bool(snapshot["finished"])
 
     def _is_finished(self) -> bool:
         return self._finished
+
+    def _learn(self, name: str, index: int) -> None:
+        """Learn the id of an output item."""
+        if name:
+            self._indexes[name] = index
+            self._ids.setdefault(index, name)
 
     def _text(self, place: Place) -> Text:
         return self._begin(place.key, place.channel)
@@ -153,15 +162,15 @@ class ResponsesCore(TextsCore):
         key = (index, number if type(number) is int else 0, field)
         text = self._texts.get(key)
         if text is None:
-            if name := get_str(event, "item_id"):
-                self._indexes.setdefault(name, index)
+            if (name := get_str(event, "item_id")) not in self._indexes:
+                self._learn(name, index)
             text = self._begin(key, self._channel(field, index))
         text.template = event
         return [(text, text.feed(delta), event, "delta", None)]
 
     def _catch_up(self, place: Place, kind: str) -> Iterator[Change]:
         text = self._text(place)
-        if (kind in _TEXT_ENDS or kind in _ENDS or not text.begun) and (new := text.catch_up(place.whole)):
+        if (kind in _TEXT_ENDS or kind in ENDS or not text.begun) and (new := text.catch_up(place.whole)):
             yield settled(text, new)
 
     def _read_response(self, event: Any, kind: str) -> list[Change]:
@@ -169,8 +178,10 @@ class ResponsesCore(TextsCore):
         usage = get(response, "usage")
         if usage is not None:
             self._usage = usage
-        if kind not in _ENDS:
+        if kind not in ENDS:
             return []
+        for text in self._texts.values():
+            text.done = True
         status = _status(event, kind)
         self._finished = status in ("completed", "incomplete")
         reason = get_str(get(response, "incomplete_details"), "reason") or status
@@ -178,7 +189,7 @@ class ResponsesCore(TextsCore):
 
     def _settle_waiting(self, event: Any, kind: str) -> list[Step]:
         """Settle the texts that wait, as an event of this kind tells, or else their items."""
-        if kind in _ENDS or kind == "error":
+        if kind in ENDS or kind == "error":
             complete = _status(event, kind) == "completed"
         else:
             complete = any(get(get(each, "item"), "status") == "completed" for each, _ in self._waiting)
@@ -211,8 +222,7 @@ class ResponsesCore(TextsCore):
                 yield from self._item_places(index, item)
 
     def _item_places(self, index: int, item: Any) -> Iterator[Place]:
-        if name := get_str(item, "id"):
-            self._indexes[name] = index
+        self._learn(get_str(item, "id"), index)
         if get(item, "type") == "message":
             self._channels[index] = "commentary" if get(item, "phase") == "commentary" else "answer"
         for name in ("summary", "content"):
@@ -239,15 +249,15 @@ def _status(event: Any, kind: str) -> str:
     return get_str(get(event, "response"), "status") or kind.removeprefix("response.")
 
 
-def _type_of(event: Any) -> str:
+def _type_of(event: Any, *, sure: bool) -> str:
     """Give the type of what has none that is declared.
 
     Raises:
-        TypeError: it is no event.
+        TypeError: it is no event, and it is not ``sure`` that the stream gives these.
     """
     kind = get(event, "type")
-    if isinstance(kind, str):
-        return kind
+    if isinstance(kind, str) or sure or event is None:
+        return kind if isinstance(kind, str) else ""
     if "choices" in fields(event):
         raise TypeError(
             "stream: must give events of the Responses API, not chat completion chunks; these are for chat_events and "

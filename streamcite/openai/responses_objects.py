@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from streamcite.events import Citation, Event
 from .logprobs import TokenFilter
 from .objects import as_dict, drop, fields, get, get_index, get_list, get_str, put, put_list, replace_field
 from .parts import Key, Part
-from .responses_core import ResponsesCore
+from .responses_core import ENDS, ResponsesCore
 from .texts import Change, Text
 
 _ANNOTATION_ADDED = "response.output_text.annotation.added"
@@ -23,15 +23,16 @@ _PADDING = "obfuscation"
 class _Place:
     """What one text needs besides its events."""
 
-    def __init__(self, part: Part, options: AnnotationOptions) -> None:
+    def __init__(self, part: Part, options: AnnotationOptions, markup: Iterable[str]) -> None:
         self.part = part
+        self._markup = markup
         self._options = options if part.field == "output_text" else replace(options, annotations="off")
         self._annotator = self._options.annotator(responses_annotations)
         self._text: Text | None = None
         self._offsets = CleanOffsets(options.unit)
         self._announced: list[Annotation] = []  # ours, and the API's that had an event of their own, in order
         self._unsent: list[tuple[int, Annotation]] = []  # those of ours that have had none yet, by their index
-        self._tokens = TokenFilter()
+        self._tokens = TokenFilter(markup)
 
     def read(self, text: Text, new: list[Event]) -> str:
         """Learn the next events of the text, and give what the reader sees of them."""
@@ -42,11 +43,12 @@ class _Place:
                 self._announced.append(annotation)
         return "".join(map(str, new))
 
-    def announcements(self, item_id: str) -> list[dict[str, Any]]:
+    def announcements(self, core: ResponsesCore) -> list[dict[str, Any]]:
         """Give the events of the annotations that have had none yet."""
         if not self._unsent:
             return []
         unsent, self._unsent = self._unsent, []
+        item_id = core.item_id(self.part.index)
         place = {"item_id": item_id, "output_index": self.part.index, "content_index": self.part.content_index}
         return [
             {"type": _ANNOTATION_ADDED, **place, "annotation_index": index, "annotation": annotation}
@@ -57,15 +59,17 @@ class _Place:
         """Move the annotation of an event to where it stands in the clean text, and number it among the others."""
         annotation = get(event, "annotation")
         if self._text is not None:
-            self._offsets.catch_up(self._text.events)
+            self._offsets.catch_up(self._text.events, self._text.held)
             _move(annotation, self._offsets)
-        put(event, "annotation_index", len(self._announced))
-        self._announced.append(as_dict(annotation))
+        if fields(annotation):
+            put(event, "annotation_index", len(self._announced))
+            self._announced.append(as_dict(annotation))
 
-    def write(self, event: Any, new: list[Event], shown: str) -> bool:
+    def write(self, event: Any, text: Text, new: list[Event]) -> bool:
         """Write what is shown into the event of a delta, and say whether anything is left of it."""
-        if entries := fields(event).get("logprobs"):
-            put(event, "logprobs", self._tokens.take(entries, new))
+        shown = self.read(text, new)
+        if entries := get_list(event, "logprobs"):
+            put(event, "logprobs", self._tokens.take(entries, new, held=bool(text.held)))
         if shown != fields(event)["delta"]:
             replace_field(event, "delta", shown)
             if shown:
@@ -79,7 +83,7 @@ class _Place:
             return
         put(holder, name, shown)
         if entries := get_list(holder, "logprobs"):
-            put(holder, "logprobs", TokenFilter().take(entries, events))
+            put(holder, "logprobs", TokenFilter(self._markup).take(entries, events))
         offsets = CleanOffsets(self._options.unit)
         offsets.catch_up(events)
         hosted = get_list(holder, "annotations")
@@ -100,7 +104,8 @@ class ResponsesCleaner:
         self._places: dict[Key, _Place] = {}
         self._announcements = _Announcements()
         self._shift = 0  # how much further the sequence numbers are than those that came
-        self._number = -1  # the last one
+        self._number: int | None = None  # the last one; some servers number nothing
+        self._last: Any = None  # the last event, whose kind a new one is of
 
     def read(self, event: Any) -> list[Any]:
         """Clean the next event.
@@ -108,6 +113,7 @@ class ResponsesCleaner:
         Returns:
             It, unless nothing is left of it, and new ones before and behind it; nothing while it waits for a later one.
         """
+        self._last = event
         steps = self._core.steps(event)
         if len(steps) == 1 and len(steps[0][1]) == 1:
             _, new, holder, name, whole = steps[0][1][0]
@@ -115,7 +121,7 @@ class ResponsesCleaner:
             # Most events: what comes below comes to the same.
             if holder is event and whole is None and not found.get("logprobs"):
                 if not new:
-                    self._shift -= 1
+                    self._dropped(event)
                     return []
                 if len(new) == 1 and new[0] is found[name]:
                     return [self._passed(event)]
@@ -123,7 +129,8 @@ class ResponsesCleaner:
 
     def end(self, *, stopped: bool) -> list[Any]:
         """Give what no event has settled."""
-        return [cleaned for step in self._core.end(stopped=stopped) for cleaned in self._clean(*step)]
+        cleaned = [event for step in self._core.end(stopped=stopped) for event in self._clean(*step)]
+        return [*cleaned, *self._announce(*self._places.values())]
 
     def _clean(self, chunk: Any, changes: list[Change]) -> Iterator[Any]:
         event = chunk
@@ -131,39 +138,45 @@ class ResponsesCleaner:
         for text, new, holder, name, whole in changes:
             place = self._places.get(text.part.key) or self._begin(text.part)
             if whole is not None:
-                yield from self._announce(place, event)
+                yield from self._announce(place)
                 events = text.reading_of(whole)
                 place.finish(holder, name, events, current=events is text.events)
-                continue
-            shown = place.read(text, new)
-            if holder is not None:
+            elif holder is not None:
                 behind.append(place)
-                event = event if place.write(event, new, shown) else None
-            elif shown and text.template is not None:
-                yield self._inserted(_delta_like(text.template, shown))
-            if holder is None and not self._final:
-                yield from self._announce(place, text.template or event)
-        if not changes and get(event, "type") == _ANNOTATION_ADDED:
+                event = event if place.write(event, text, new) else None
+            else:
+                yield from self._settled(place, text, new)
+        kind = get(event, "type")
+        if kind == _ANNOTATION_ADDED and not changes:
             part = Part("answer", get_index(event, "output_index"), get_index(event, "content_index"), "output_text")
             (self._places.get(part.key) or self._begin(part)).announce(event)
+        if kind in ENDS:
+            yield from self._announce(*self._places.values())
         if event is not None:
             yield self._passed(event)
         elif chunk is not None:
-            self._shift -= 1
+            self._dropped(chunk)
         if not self._final:
-            for place in behind:
-                yield from self._announce(place, chunk)
+            yield from self._announce(*behind)
+
+    def _settled(self, place: _Place, text: Text, new: list[Event]) -> Iterator[Any]:
+        """Give new events of what no event of the stream holds; a text that came in no delta stands in its end only."""
+        shown = place.read(text, new)
+        if shown and text.template is not None:
+            yield self._inserted(_delta_like(text.template, shown))
+        if not self._final:
+            yield from self._announce(place)
 
     def _begin(self, part: Part) -> _Place:
-        self._places[part.key] = _Place(part, self._options)
+        self._places[part.key] = _Place(part, self._options, self._core.markup)
         return self._places[part.key]
 
-    def _announce(self, place: _Place, like: Any) -> Iterator[Any]:
-        for announcement in place.announcements(self._core.item_id(place.part.index)):
-            yield self._inserted(self._announcements.make(like, announcement))
+    def _announce(self, *places: _Place) -> Iterator[Any]:
+        for announcement in (each for place in places for each in place.announcements(self._core)):
+            yield self._inserted(self._announcements.make(self._last, announcement))
 
     def _inserted(self, event: Any) -> Any:
-        if self._number >= 0:  # some servers number nothing
+        if self._number is not None:
             self._shift += 1
             self._number += 1
             put(event, "sequence_number", self._number)
@@ -176,6 +189,12 @@ class ResponsesCleaner:
             if self._shift:
                 replace_field(event, "sequence_number", self._number)
         return event
+
+    def _dropped(self, event: Any) -> None:
+        self._shift -= 1
+        number = fields(event).get("sequence_number")
+        if type(number) is int:
+            self._number = number + self._shift
 
 
 def _delta_like(template: Any, delta: str) -> Any:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any, TypeAlias
 
 from streamcite.events import Citation, Event, Malformed, from_dict, raw_of, to_dict
+from streamcite.format import OPENAI
 from streamcite.options import ParserOptions
 from streamcite.parser import SNAPSHOT_VERSION as PARSER_SNAPSHOT_VERSION
 from streamcite.parser import CitationParser, parse
@@ -20,8 +23,8 @@ class Text:
     """One text of an answer, as far as it was read."""
 
     __slots__ = (
-        "_half", "_options", "_origin", "_parser", "complete", "done", "events", "finish_reason", "mismatch", "part",
-        "replaced", "template",
+        "_counted", "_half", "_options", "_origin", "_parser", "complete", "done", "events", "finish_reason",
+        "mismatch", "part", "reopened", "replaced", "template",
     )  # fmt: skip
 
     def __init__(self, part: Part, options: ParserOptions) -> None:
@@ -29,9 +32,11 @@ class Text:
         self._options = options
         self._parser = CitationParser(**options)
         self._origin = (0, 0)  # where its first event stands, in the input and in the clean text
+        self._counted = (0, 0, 0)  # so many events, and how long they are in both
         self._half = ""  # a high surrogate, which may be the first half of a character
         self.events: list[Event] = []
         self.complete: bool | None = None  # once it is closed: whether it ended by itself
+        self.reopened = False  # whether it went on then
         self.done = False  # whether the stream said that no more deltas of it come
         self.finish_reason: str | None = None
         self.replaced = 0
@@ -51,8 +56,8 @@ class Text:
     def feed(self, delta: str) -> list[Event]:
         """Read what comes next, also behind the end."""
         if self.complete is not None:
-            self._go_on_at(self._end())
-            self.complete = None
+            self._parser = CitationParser.restore(_state_at(self._end()), **self._options)
+            self.complete, self.reopened = None, True
         # A surrogate is neither ASCII nor printable.
         if self._half or not (delta.isascii() or delta.isprintable()):
             delta = self._join(delta)
@@ -69,6 +74,9 @@ class Text:
     def catch_up(self, whole: str) -> list[Event]:
         """Read what no delta has brought of the whole text: all of it, the rest, or nothing."""
         whole, replaced = replace_surrogates(whole)
+        if len(whole) < self._end()[0] + len(self._parser.held):
+            self.mismatch = True
+            return []
         known, rest = "".join(map(raw_of, self.events)) + self._parser.held, whole[self._origin[0] :]
         if not rest.startswith(known):
             self.mismatch = True
@@ -83,7 +91,8 @@ class Text:
     def reading_of(self, whole: str) -> list[Event]:
         """Give the events of the whole text, as far as they are certain."""
         whole, _ = replace_surrogates(whole)
-        if not self._origin[0] and not self.held and "".join(map(raw_of, self.events)) == whole:
+        is_all = not (self._origin[0] or self.held) and len(whole) == self._end()[0]
+        if is_all and whole == "".join(map(raw_of, self.events)):
             return self.events
         return parse(whole, complete=bool(self.complete), **self._options)
 
@@ -108,6 +117,8 @@ class Text:
             "parser": _state_at(self._end()) if self.complete is not None else self._parser.snapshot(),
             "half": ord(self._half) if self._half else None,  # as a number, since it has no UTF-8
             "done": self.done,
+            "reopened": self.reopened or self.complete is not None,
+            "finish_reason": self.finish_reason,
         }
 
     @classmethod
@@ -118,7 +129,8 @@ class Text:
         text._parser = CitationParser.restore(state, **options)
         text._origin = (state["offset"], state["position"])
         text._half = "" if half is None else chr(half)
-        text.done = bool(snapshot["done"])
+        text.done, text.reopened = bool(snapshot["done"]), bool(snapshot["reopened"])
+        text.finish_reason = snapshot["finish_reason"]
         return text
 
     def take_back(self, events: list[Event]) -> None:
@@ -144,13 +156,14 @@ class Text:
         )
 
     def _end(self) -> tuple[int, int]:
+        """Give where its last event ends, in the input and in the clean text; each event is counted once."""
+        count, raw, clean = self._counted
+        for event in islice(self.events, count, None):
+            raw += len(raw_of(event))
+            clean += len(str(event))
+        self._counted = (len(self.events), raw, clean)
         offset, position = self._origin
-        return offset + sum(len(raw_of(each)) for each in self.events), position + sum(
-            len(str(each)) for each in self.events
-        )
-
-    def _go_on_at(self, place: tuple[int, int]) -> None:
-        self._parser = CitationParser.restore(_state_at(place), **self._options)
+        return offset + raw, position + clean
 
 
 def _state_at(place: tuple[int, int]) -> dict[str, Any]:
@@ -175,12 +188,16 @@ def settled(text: Text, new: list[Event]) -> Change:
     return text, new, None, "", None
 
 
-class TextsCore:
+class TextsCore(ABC):
     """The texts of one stream. A core of an API says which there are, and what each chunk does to them.
 
     Args:
         options: as for `CitationParser`.
         snapshot: what `snapshot` gave, to go on from there.
+
+    Attributes:
+        current: the text of the answer whose turn it was when the snapshot was taken.
+        sure: whether the stream has given what it must; until then, what is nothing of the API is misuse.
 
     Raises:
         ValueError, TypeError: as `CitationParser`; ValueError: ``snapshot`` is none.
@@ -194,7 +211,7 @@ class TextsCore:
         self._ended = False  # whether the stream was read to its end, without an error
         self._restored: list[Change] = []  # what the snapshot had not handed out
         self.current: Text | None = None
-        """The text of the answer whose turn it was when the snapshot was taken."""
+        self.sure = False
         if snapshot is not None:
             try:
                 self._restore(snapshot)
@@ -207,13 +224,27 @@ class TextsCore:
         parts = tuple(text.result() for text in self._texts.values())
         return StreamResult(parts=parts, usage=self._usage, complete=self._ended and self._is_finished())
 
+    @property
+    def markup(self) -> tuple[str, str, str]:
+        """Give the tokens of the format."""
+        return self._options.get("format", OPENAI).tokens
+
+    @abstractmethod
     def steps(self, chunk: Any) -> list[Step]:
         """Read the next chunk.
 
         Raises:
             TypeError: it is none.
         """
-        raise NotImplementedError
+
+    def is_held(self, key: Key) -> bool:
+        """Say whether anything of a text is held."""
+        return key in self._texts and bool(self._texts[key].held)
+
+    def reading_of(self, key: Key, whole: str) -> list[Event]:
+        """Give the events of a whole text that is repeated."""
+        text = self._texts.get(key)
+        return parse(whole, **self._options) if text is None else text.reading_of(whole)
 
     def end(self, *, stopped: bool) -> list[Step]:
         """Settle what no chunk has settled; ``stopped`` if an error ended the stream."""
@@ -239,9 +270,9 @@ class TextsCore:
             "current": current.part.key if current else None,
         }
 
+    @abstractmethod
     def _is_finished(self) -> bool:
         """Say whether the API told that the answer is finished."""
-        raise NotImplementedError
 
     def _restore(self, snapshot: Mapping[str, Any]) -> None:
         if snapshot["version"] != SNAPSHOT_VERSION:

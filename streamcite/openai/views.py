@@ -6,6 +6,7 @@ Each view comes twice, for streams and for asynchronous ones, and the two differ
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator, Iterable, Iterator, Mapping
+from heapq import heappop, heappush
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
@@ -13,7 +14,7 @@ from streamcite.driver import Core, Given, adrive, drive
 from streamcite.events import Event
 from streamcite.stream import AsyncEventStream, EventStream
 
-from .parts import PartEvent, StreamResult
+from .parts import Part, PartEvent, StreamResult
 from .texts import Step, Text, TextsCore
 
 _T = TypeVar("_T")
@@ -43,6 +44,7 @@ class _Answer:
         self._given = given
         self._current = core.current
         self._later: dict[Text, list[Event]] = {}
+        self._turns: list[tuple[Part, Text]] = []  # a heap of these; no two texts have one part
         self._given_last: list[Text] = []  # of each event that was given last, its text
 
     @property
@@ -69,7 +71,10 @@ class _Answer:
     def _pending(self) -> list[PartEvent]:
         """Give all events that were not handed out, each with its part: those of the last chunk, and the later."""
         items, texts = self._given.pending, self._texts_pending()
-        pending = [(text.part, item) for text, item in zip(texts, items, strict=True)] if texts else items
+        if texts:
+            pending = [(text.part, item) for text, item in zip(texts, items, strict=True)]
+        else:
+            pending = [item for item in items if item[0] is not None]  # by part; a payload without text has none
         return pending + [(text.part, event) for text, later in self._later.items() for event in later]
 
     def _texts_pending(self) -> list[Text]:
@@ -89,14 +94,17 @@ class _Answer:
                         self._current = text
                         events += new
                         texts += [text] * len(new)
+                    elif text in self._later:
+                        self._later[text] += new
                     else:
-                        self._later.setdefault(text, []).extend(new)
+                        self._later[text] = [*new]
+                        heappush(self._turns, (text.part, text))
         while self._later and self._current is not None and self._current.done:
             events += self._next()
         return events
 
     def _next(self) -> list[Event]:
-        self._current = text = min(self._later, key=lambda text: text.part)
+        _, self._current = _, text = heappop(self._turns)
         events = self._later.pop(text)
         self._given_last += [text] * len(events)
         return events
@@ -212,7 +220,9 @@ class ObjectView(Iterator[_T], Generic[_T]):
         self.close()
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.__dict__["_stream"], name)
+        if name == "_stream":  # before it is set, as in a copy
+            raise AttributeError(name)
+        return getattr(self._stream, name)
 
 
 class AsyncObjectView(AsyncIterator[_T], Generic[_T]):
@@ -247,7 +257,9 @@ class AsyncObjectView(AsyncIterator[_T], Generic[_T]):
         await self.aclose()
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.__dict__["_stream"], name)
+        if name == "_stream":
+            raise AttributeError(name)
+        return getattr(self._stream, name)
 
 
 def event_view(core: TextsCore, stream: Any) -> EventView | AsyncEventView:
