@@ -114,6 +114,8 @@ class ResponsesCleaner:
             It, unless nothing is left of it, and new ones before and behind it; nothing while it waits for a later one.
         """
         self._last = event
+        if self._number is None and type(number := fields(event).get("sequence_number")) is int:
+            self._number = number - 1
         steps = self._core.steps(event)
         if len(steps) == 1 and len(steps[0][1]) == 1:
             _, new, holder, name, whole = steps[0][1][0]
