@@ -338,7 +338,8 @@ def test_what_is_no_chunk_is_passed_over_in_a_stream_of_chunks(kind: Any) -> Non
     # The client hands on whatever JSON value a frame has.
     first, second = given_as(kind, [{"choices": [choice(SENTENCE[:20])]}, {"choices": [choice(SENTENCE[20:])]}])
     others = [*NOT_CHUNKS, None, {"type": "response.output_text.delta", "delta": "never"}]
-    assert joined(chat_events([None, first, *others, second])) == parse(SENTENCE)
+    stream: list[Any] = [None, first, *others, second]
+    assert joined(chat_events(stream)) == parse(SENTENCE)
 
 
 @pytest.mark.anyio
