@@ -22,7 +22,7 @@ every_kind = pytest.mark.parametrize("typed", [False, True], ids=["dicts", "type
 
 
 def chunk(content: Any, *, typed: bool = False, finish: str | None = None, **choice: Any) -> Any:
-    shape: dict[str, Any] = {"choices": [{"index": 0, "delta": {"content": content}, "finish_reason": finish, **choice}]}
+    shape: Any = {"choices": [{"index": 0, "delta": {"content": content}, "finish_reason": finish, **choice}]}
     return ChatCompletionChunk.construct(**shape) if typed else shape
 
 
