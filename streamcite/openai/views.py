@@ -111,7 +111,10 @@ class _Answer:
 
 
 class EventView(EventStream):
-    """Iterate over the events of the answer in a stream of the client; `iter_parts` gives those of all its texts."""
+    """Iterate over the events of the answer in a stream of the client; `iter_parts` gives those of all its texts.
+
+    An error of the stream is raised behind the events of what was held.
+    """
 
     __slots__ = ("_answer", "_core", "_parts")
 
