@@ -293,7 +293,7 @@ class ToolCall:
     __slots__ = ("_next", "_results", "_sources", "number")
 
     def __init__(self, number: int, sources: Sources) -> None:
-        self.number = number
+        self.number: int = number
         self._sources = sources
         self._results: list[Source] = []
         self._next = 0

@@ -28,7 +28,7 @@ class ChatCore(TextsCore):
     def __init__(
         self, options: ParserOptions, snapshot: Mapping[str, Any] | None = None, *, whole: bool = False
     ) -> None:
-        self.whole = whole  # whether it is a whole completion, whose texts end with it
+        self.whole: bool = whole  # whether it is a whole completion, whose texts end with it
         self._of_choice: dict[int, list[Text]] = {}
         self._answers: dict[int, Text] = {}  # by choice
         self._finished: dict[int, bool] = {}

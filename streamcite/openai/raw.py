@@ -73,7 +73,7 @@ class Frames:
         self._decoder = SSEDecoder()
         self._fail = fail
         self._decode = _decoder()
-        self.done = False
+        self.done: bool = False
         self.failure: Exception | None = None
 
     def feed(self, data: bytes) -> list[Frame]:
@@ -201,7 +201,7 @@ class _Source(Iterator[dict[str, Any]]):
     """
 
     def __init__(self, response: Any) -> None:
-        self.payload = b""
+        self.payload: bytes = b""
         self._request = response.http_request
         self._next_bytes = response.iter_bytes().__next__
         self._frames = Frames(lambda error: _api_error(error, self._request))
@@ -228,7 +228,7 @@ class _AsyncSource(AsyncIterator[dict[str, Any]]):
     """What the frames of an asynchronous response hold, as `_Source`."""
 
     def __init__(self, response: Any) -> None:
-        self.payload = b""
+        self.payload: bytes = b""
         self._request = response.http_request
         self._bytes = response.iter_bytes()
         self._next_bytes = self._bytes.__anext__

@@ -24,7 +24,7 @@ class _Place:
     """What one text needs besides its events."""
 
     def __init__(self, part: Part, options: AnnotationOptions, markup: Iterable[str]) -> None:
-        self.part = part
+        self.part: Part = part
         self._markup = markup
         self._options = options if part.field == "output_text" else replace(options, annotations="off")
         self._annotator = self._options.annotator(responses_annotations)

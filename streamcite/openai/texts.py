@@ -28,7 +28,7 @@ class Text:
     )  # fmt: skip
 
     def __init__(self, part: Part, options: ParserOptions) -> None:
-        self.part = part
+        self.part: Part = part
         self._options = options
         self._parser = CitationParser(**options)
         self._origin = (0, 0)  # where its first event stands, in the input and in the clean text
@@ -36,11 +36,11 @@ class Text:
         self._half = ""  # a high surrogate, which may be the first half of a character
         self.events: list[Event] = []
         self.complete: bool | None = None  # once it is closed: whether it ended by itself
-        self.reopened = False  # whether it went on then
-        self.done = False  # whether the stream said that no more deltas of it come
+        self.reopened: bool = False  # whether it went on then
+        self.done: bool = False  # whether the stream said that no more deltas of it come
         self.finish_reason: str | None = None
-        self.replaced = 0
-        self.mismatch = False
+        self.replaced: int = 0
+        self.mismatch: bool = False
         self.template: Any = None  # the object that held its last delta
 
     @property
@@ -211,7 +211,7 @@ class TextsCore(ABC):
         self._ended = False  # whether the stream was read to its end, without an error
         self._restored: list[Change] = []  # what the snapshot had not handed out
         self.current: Text | None = None
-        self.sure = False
+        self.sure: bool = False
         if snapshot is not None:
             try:
                 self._restore(snapshot)
