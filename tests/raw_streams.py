@@ -12,14 +12,18 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple, Self, cast
 
 import anyio
-from openai import AsyncOpenAI, OpenAI, Stream
+from openai import DEFAULT_CONNECTION_LIMITS, AsyncOpenAI, DefaultAsyncHttpxClient, OpenAI, Stream, Timeout
 from openai.types.chat import ChatCompletionChunk
 from openai.types.responses import ResponseStreamEvent
 
 from streamcite.openai import chat_events, responses_events
 from streamcite.openai.raw import stream_chat, stream_responses
 from streamcite.sse import encode
-from tests.chats import plain
+from tests import responses_streams as rs
+from tests.chats import MARKER, USAGE, plain
+from tests.http_peer import Peer
+from tests.processes import PATIENCE
+from tests.responses_streams import UNCLOSED, message, stream_of
 
 ASK: Any = [{"role": "user", "content": "How long does it last?"}]
 QUESTION = "How long does it last?"
@@ -67,6 +71,20 @@ def body(objects: Iterable[Any], *, named: bool = False, done: bool = True, esca
         return encode(text, event=value.get("type") if named else None)
 
     return b"".join(map(frame, objects)) + (DONE if done else b"")
+
+
+def short(api: Api, *deltas: str) -> list[Any]:
+    """Give the shortest answer that has all that matters: its texts, an end and the usage."""
+    if api is CHAT:
+        chunks = [{"choices": [{"delta": {"content": delta}}]} for delta in deltas]
+        return [*chunks, {"choices": [{"finish_reason": "stop"}], "usage": USAGE}]
+    events = [event for event in stream_of(message(*deltas), numbered=False) if event["type"].endswith("t.delta")]
+    whole = {
+        "status": "completed",
+        "output": rs.response_of([message(*deltas)])["output"],
+        "usage": {"input_tokens": 1},
+    }
+    return [*events, {"type": "response.completed", "response": whole}]
 
 
 # Bodies in pieces
@@ -215,3 +233,29 @@ def in_pieces(data: bytes, places: Sequence[int]) -> list[bytes]:
 
 def bytewise(data: bytes) -> list[bytes]:
     return [data[at : at + 1] for at in range(len(data))]
+
+
+# Over sockets
+
+
+# A connection that somebody still holds is missed by the next request.
+ONE: Any = type(DEFAULT_CONNECTION_LIMITS)(max_connections=1)
+ANY: Any = {"api_key": "any", "max_retries": 0, "timeout": Timeout(PATIENCE, pool=5)}
+SENTENCE = f"It lasts.{MARKER} So."
+
+
+def async_client(peer: Peer) -> AsyncOpenAI:
+    return AsyncOpenAI(base_url=peer.base_url, http_client=DefaultAsyncHttpxClient(limits=ONE, verify=TLS), **ANY)
+
+
+def answer_of(api: Api) -> bytes:
+    return body(short(api, *SENTENCE), named=api is RESPONSES, done=api is CHAT)
+
+
+def opened(api: Api, client: Any, **params: Any) -> Any:
+    return api.raw(client, model="any", **api.params, **params)
+
+
+def begun(api: Api) -> bytes:
+    """Give two texts of an answer, and what holds part of a marker."""
+    return body(short(api, "It", " lasts.", UNCLOSED)[:3], done=False)

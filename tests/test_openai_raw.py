@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 from http.client import HTTPConnection
 from typing import Any
@@ -17,23 +17,27 @@ from streamcite import Citation, parse
 from streamcite.sse import LineTooLong, encode
 from streamcite.testing import recorded_answers, serve
 from tests import responses_streams as rs
-from tests.chats import CHUNK, MARKER, TOOL_CALL, USAGE, choice, chunk, halves, streamed
+from tests.chats import CHUNK, MARKER, TOOL_CALL, choice, chunk, halves, streamed
 from tests.processes import PATIENCE
 from tests.raw_streams import (
     APIS,
     ASK,
+    ASYNC,
     CHAT,
     DONE,
     RESPONSES,
     Api,
+    AsyncReplay,
     aoutcome,
     async_raw_of,
     body,
     bytewise,
+    client_of,
     in_pieces,
     moments,
     outcome,
     raw_of,
+    short,
     view_of,
 )
 from tests.reading import joined
@@ -47,20 +51,6 @@ from tests.test_openai_responses import TELLING, everywhere
 TEXT = f"Yes.{MARKER}\U0001f680 é"
 every_api = pytest.mark.parametrize("api", APIS.values(), ids=APIS)
 PLACES = st.lists(st.integers(0, 100_000), max_size=12)
-
-
-def short(api: Api, *deltas: str) -> list[Any]:
-    """Give the shortest answer that has all that matters: its texts, an end and the usage."""
-    if api is CHAT:
-        chunks = [{"choices": [{"delta": {"content": delta}}]} for delta in deltas]
-        return [*chunks, {"choices": [{"finish_reason": "stop"}], "usage": USAGE}]
-    events = [event for event in stream_of(message(*deltas), numbered=False) if event["type"].endswith("t.delta")]
-    whole = {
-        "status": "completed",
-        "output": rs.response_of([message(*deltas)])["output"],
-        "usage": {"input_tokens": 1},
-    }
-    return [*events, {"type": "response.completed", "response": whole}]
 
 
 def check(api: Api, data: bytes, pieces: list[bytes]) -> None:
@@ -104,8 +94,8 @@ def test_every_cut_in_two_gives_what_the_event_view_gives(api: Api, written: Any
 @every_api
 def test_byte_by_byte_too(api: Api, written: Any) -> None:
     data = written([*short(api, *TEXT), *short(api, *halves(TEXT), UNCLOSED)])
-    check(api, data, bytewise(data))
     expected = outcome(view_of(api, [data]))
+    assert outcome(raw_of(api, bytewise(data))) == expected
     for backend in ("asyncio", "trio"):
         for pieces in ([data], bytewise(data)):
             assert anyio.run(lambda: aoutcome(async_raw_of(api, pieces)), backend=backend) == expected  # noqa: B023
@@ -397,6 +387,26 @@ def test_an_event_behind_a_text_that_waits_for_its_end_is_given_too() -> None:
         citation = next(number for number, (_, item) in enumerate(pairs) if not isinstance(item, str | bytes))
         assert pairs.index((None, json.dumps(odd).encode())) > citation
         assert isinstance(pairs[citation][1], Citation) == (end == len(events))
+
+
+def test_bytes_behind_the_end_that_are_always_there_are_not_read_for_ever() -> None:
+    read = 0
+
+    def pieces() -> Iterator[bytes]:
+        nonlocal read
+        yield body(short(CHAT, TEXT))
+        for read in range(2_000_000):  # noqa: B007 - it is looked at below
+            yield b": on\n\n"
+
+    class Ready(AsyncReplay):
+        async def iter_bytes(self) -> AsyncIterator[bytes]:  # type: ignore[override]
+            for piece in self._pieces:
+                yield piece  # without a checkpoint
+
+    for backend in ("asyncio", "trio"):
+        opened = CHAT.raw(client_of(ASYNC, Ready(pieces())), model="any", **CHAT.params)
+        assert anyio.run(lambda: aoutcome(opened), backend=backend).complete  # noqa: B023
+        assert 0 < read < 1_999_999
 
 
 # Misuse

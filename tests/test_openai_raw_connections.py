@@ -1,4 +1,4 @@
-"""The fast lane over sockets: what is asked, which errors come, and what becomes of the connection."""
+"""The fast lane over sockets: when the first event comes, and what becomes of the connection."""
 
 import asyncio
 import gc
@@ -8,40 +8,37 @@ from contextlib import suppress
 from typing import Any
 
 import anyio
-import openai
 import pytest
 from openai import (
-    DEFAULT_CONNECTION_LIMITS,
-    APIConnectionError,
-    APIStatusError,
-    APITimeoutError,
-    AsyncAzureOpenAI,
-    AsyncOpenAI,
-    AuthenticationError,
-    AzureOpenAI,
-    DefaultAsyncHttpxClient,
     DefaultHttpxClient,
-    InternalServerError,
     OpenAI,
-    RateLimitError,
-    Timeout,
 )
 
 from streamcite import parse
-from streamcite.openai.raw import AsyncRawView, RawView, stream_chat
-from tests.chats import MARKER
 from tests.http_peer import Exchange, Peer, run_peer
 from tests.processes import PATIENCE
-from tests.raw_streams import APIS, CHAT, RESPONSES, TLS, Api, aoutcome, body, outcome
+from tests.raw_streams import (
+    ANY,
+    APIS,
+    CHAT,
+    ONE,
+    RESPONSES,
+    SENTENCE,
+    TLS,
+    Api,
+    answer_of,
+    aoutcome,
+    async_client,
+    begun,
+    body,
+    opened,
+    outcome,
+    short,
+)
 from tests.reading import joined
 from tests.responses_streams import UNCLOSED
-from tests.test_openai_raw import short
 
 every_api = pytest.mark.parametrize("api", APIS.values(), ids=APIS)
-# A connection that somebody still holds is missed by the next request.
-ONE: Any = type(DEFAULT_CONNECTION_LIMITS)(max_connections=1)
-ANY: Any = {"api_key": "any", "max_retries": 0, "timeout": Timeout(PATIENCE, pool=5)}
-TEXT = f"It lasts.{MARKER} So."
 
 
 @pytest.fixture(scope="module")
@@ -60,23 +57,6 @@ def peer(running: Peer) -> Peer:
 def client(peer: Peer) -> Iterator[OpenAI]:
     with OpenAI(base_url=peer.base_url, http_client=DefaultHttpxClient(limits=ONE, verify=TLS), **ANY) as client:
         yield client
-
-
-def async_client(peer: Peer) -> AsyncOpenAI:
-    return AsyncOpenAI(base_url=peer.base_url, http_client=DefaultAsyncHttpxClient(limits=ONE, verify=TLS), **ANY)
-
-
-def answer_of(api: Api) -> bytes:
-    return body(short(api, *TEXT), named=api is RESPONSES, done=api is CHAT)
-
-
-def opened(api: Api, client: Any, **params: Any) -> Any:
-    return api.raw(client, model="any", **api.params, **params)
-
-
-def begun(api: Api) -> bytes:
-    """Give two texts of an answer, and what holds part of a marker."""
-    return body(short(api, "It", " lasts.", UNCLOSED)[:3], done=False)
 
 
 async def is_left(peer: Peer) -> bool:
@@ -160,7 +140,7 @@ def test_leaving_frees_the_connection_at_once(peer: Peer, client: OpenAI, api: A
     way(opened(api, client))
     assert peer.left.acquire(timeout=PATIENCE)
     peer.gives(answer_of(api))
-    assert joined(outcome(opened(api, client)).items) == parse(TEXT)
+    assert joined(outcome(opened(api, client)).items) == parse(SENTENCE)
 
 
 async def aleaves_the_loop(manager: Any) -> None:
@@ -234,7 +214,7 @@ async def test_leaving_frees_the_async_connection_at_once(
             assert asyncio.all_tasks() == tasks
         assert await is_left(peer)
         peer.gives(answer_of(api))
-        assert joined((await aoutcome(opened(api, client))).items) == parse(TEXT)
+        assert joined((await aoutcome(opened(api, client))).items) == parse(SENTENCE)
 
 
 @every_api
@@ -252,7 +232,7 @@ async def test_letting_go_frees_the_async_connection_too(peer: Peer, api: Api, a
             gc.collect()
             assert await is_left(peer)
         peer.gives(answer_of(api))
-        assert joined((await aoutcome(opened(api, client))).items) == parse(TEXT)
+        assert joined((await aoutcome(opened(api, client))).items) == parse(SENTENCE)
 
 
 @every_api
@@ -282,6 +262,26 @@ async def test_a_task_that_is_cancelled_frees_the_connection(peer: Peer, api: Ap
         assert await is_left(peer)
 
 
+@every_api
+@pytest.mark.anyio
+async def test_closing_in_the_block_frees_the_connection_there(
+    peer: Peer, client: OpenAI, api: Api, anyio_backend: str
+) -> None:
+    peer.gives(begun(api), ends=False)
+    with opened(api, client) as events:
+        pairs = events.iter_parts(raw=True)
+        next(pairs)
+        events.close()
+        assert await is_left(peer)
+        assert list(pairs) == []
+    async with async_client(peer) as other, opened(api, other) as async_events:
+        async_pairs = async_events.iter_parts(raw=True)
+        await anext(async_pairs)
+        await async_events.aclose()
+        assert await is_left(peer)
+        assert [pair async for pair in async_pairs] == []
+
+
 # The connection is used again
 
 
@@ -290,7 +290,7 @@ def test_a_connection_is_used_again_behind_the_end(peer: Peer, client: OpenAI) -
     peer.gives(answer_of(RESPONSES))
     for _ in range(3):
         assert outcome(opened(RESPONSES, client)).complete
-    peer.gives(body(short(CHAT, *TEXT), done=False))
+    peer.gives(body(short(CHAT, *SENTENCE), done=False))
     for _ in range(3):
         assert outcome(opened(CHAT, client)).complete
     assert peer.accepted == 1
@@ -330,162 +330,3 @@ async def test_a_body_that_never_ends_is_not_waited_for(peer: Peer, anyio_backen
             with anyio.fail_after(PATIENCE):
                 assert (await aoutcome(opened(CHAT, client))).complete
                 assert await is_left(peer)
-
-
-# Errors
-
-
-REFUSALS: list[tuple[int, type[APIStatusError]]] = [
-    (401, AuthenticationError),
-    (429, RateLimitError),
-    (500, InternalServerError),
-]
-
-
-@every_api
-@pytest.mark.anyio
-@pytest.mark.parametrize(("status", "kind"), REFUSALS)
-async def test_a_refusal_is_the_clients_own_error(
-    peer: Peer, client: OpenAI, api: Api, status: int, kind: type[APIStatusError], anyio_backend: str
-) -> None:
-    peer.answer = lambda exchange: exchange.refuse(status)
-    with pytest.raises(kind) as raised, opened(api, client):
-        pass
-    assert raised.value.body == {"message": "refused", "code": "no"}
-    async with async_client(peer) as other:
-        with pytest.raises(kind):
-            async with opened(api, other):
-                pass
-    assert len(peer.asked) == 2
-
-
-@every_api
-@pytest.mark.anyio
-async def test_the_client_tries_again_as_it_was_told(peer: Peer, client: OpenAI, api: Api, anyio_backend: str) -> None:
-    def refuse_twice(exchange: Exchange) -> None:
-        if len(peer.asked) % 3:
-            exchange.refuse(500, retry_after_ms="1")
-        else:
-            exchange.start()
-            exchange.send(answer_of(api))
-            exchange.end()
-
-    peer.answer = refuse_twice
-    assert outcome(opened(api, client.with_options(max_retries=2))).complete
-    assert len(peer.asked) == 3
-    async with async_client(peer) as other:
-        assert (await aoutcome(opened(api, other.with_options(max_retries=2)))).complete
-    assert len(peer.asked) == 6
-
-
-@every_api
-@pytest.mark.anyio
-async def test_nobody_there_is_the_clients_own_error(client: OpenAI, api: Api, anyio_backend: str) -> None:
-    with run_peer() as gone:
-        pass
-    with pytest.raises(APIConnectionError), opened(api, client.with_options(base_url=gone.base_url)):
-        pass
-    async with async_client(gone) as other:
-        with pytest.raises(APIConnectionError):
-            async with opened(api, other):
-                pass
-
-
-@every_api
-@pytest.mark.anyio
-async def test_a_silent_server_is_a_timeout_behind_what_was_held(
-    peer: Peer, client: OpenAI, api: Api, anyio_backend: str
-) -> None:
-    peer.gives(begun(api), ends=False)
-    patience: Any = Timeout(PATIENCE, read=0.2)
-    seen = outcome(opened(api, client.with_options(timeout=patience)))
-    assert seen == outcome(opened(api, client, request={"timeout": patience}))
-    async with async_client(peer) as other:
-        assert seen == await aoutcome(opened(api, other, request={"timeout": patience}))
-    assert joined(seen.items) == parse(f"It lasts.{UNCLOSED}")
-    assert seen.error is not None
-    assert seen.error[0] == APITimeoutError.__name__
-    assert (seen.complete, seen.held) == (False, "")
-
-
-@every_api
-def test_an_error_object_is_what_the_clients_typed_stream_raises(peer: Peer, client: OpenAI, api: Api) -> None:
-    error = {"message": "overloaded", "type": "server_error", "code": "503", "param": "p"}
-    peer.gives(begun(api), body([{"error": error}]))
-    raised: list[Any] = []
-    for is_raw in (True, False):
-        stream = opened(api, client) if is_raw else api.view(api.create(client, model="any", **api.params))
-        with pytest.raises(openai.APIError) as caught, stream as events:
-            list(events)
-        raised.append(caught.value)
-    for name in ("body", "message", "code", "param", "type"):
-        assert getattr(raised[0], name) == getattr(raised[1], name)
-    assert [str(each.request.url) for each in raised] == [peer.base_url + peer.asked[0].path[3:]] * 2
-
-
-# Clients, and what they ask
-
-
-@every_api
-@pytest.mark.anyio
-async def test_what_is_asked_is_what_the_client_asks(peer: Peer, api: Api, anyio_backend: str) -> None:
-    peer.gives(answer_of(api))
-    request = {"extra_headers": {"x-extra": "1"}, "extra_query": {"q": "2"}, "extra_body": {"more": [3]}}
-    own: Any = {"base_url": peer.base_url, "default_headers": {"x-mine": "4"}, **ANY}
-    with OpenAI(http_client=DefaultHttpxClient(headers={"x-http": "5"}, verify=TLS), **own) as client:
-        assert outcome(opened(api, client, request=request, temperature=0.5)).complete
-        with api.create(client, model="any", temperature=0.5, **api.params, **request) as plain:
-            list(plain)
-    async with AsyncOpenAI(http_client=DefaultAsyncHttpxClient(headers={"x-http": "5"}, verify=TLS), **own) as other:
-        assert (await aoutcome(opened(api, other, request=request, temperature=0.5))).complete
-    path = "chat/completions" if api is CHAT else "responses"
-    for asked in peer.asked:
-        assert asked.path == f"/v1/{path}?q=2"
-        assert asked.body == {**api.params, "model": "any", "temperature": 0.5, "stream": True, "more": [3]}
-        sent = {name.lower(): value for name, value in asked.headers.items()}
-        assert [sent[f"x-{name}"] for name in ("extra", "mine", "http")] == ["1", "4", "5"]
-        assert sent["authorization"] == "Bearer any"
-    assert len(peer.asked) == 3
-
-
-@every_api
-@pytest.mark.anyio
-async def test_azures_clients(peer: Peer, api: Api, anyio_backend: str) -> None:
-    first: Any = {"choices": [], "prompt_filter_results": []} if api is CHAT else {"type": "response.created"}
-    peer.gives(body([first], done=False), answer_of(api))
-    azure: Any = {"azure_endpoint": peer.url, "api_version": "2024-10-21", "api_key": "secret", "max_retries": 0}
-    with AzureOpenAI(**azure) as client, opened(api, client) as events:
-        assert isinstance(events, RawView)
-        assert joined(events) == parse(TEXT)
-    async with AsyncAzureOpenAI(**azure) as other, opened(api, other) as async_events:
-        assert isinstance(async_events, AsyncRawView)
-        assert joined([event async for event in async_events]) == parse(TEXT)
-    path = "deployments/any/chat/completions" if api is CHAT else "responses"
-    for asked in peer.asked:
-        assert asked.path == f"/openai/{path}?api-version=2024-10-21"
-        assert {name.lower(): value for name, value in asked.headers.items()}["api-key"] == "secret"
-    assert len(peer.asked) == 2
-
-
-@every_api
-def test_what_is_no_client_is_misuse_at_once(api: Api) -> None:
-    for other in (None, "client", openai, OpenAI, object()):
-        with pytest.raises(TypeError, match=r"^client: must be a client of the openai package, not "):
-            api.raw(other, model="any", **api.params)
-
-
-@every_api
-def test_options_of_the_parser(peer: Peer, client: OpenAI, api: Api) -> None:
-    peer.gives(body(short(api, UNCLOSED)[:1]))
-    kept = outcome(opened(api, client, parser={"malformed": "keep"}))
-    assert joined(kept.items) == parse(UNCLOSED, malformed="keep") != parse(UNCLOSED)
-    asked = len(peer.asked)
-    for bad in ({"max_marker": 7}, {"malformed": "no"}):
-        with pytest.raises(ValueError, match=next(iter(bad))):
-            opened(api, client, parser=bad)
-    assert len(peer.asked) == asked
-
-
-def test_nothing_is_asked_before_the_block(peer: Peer, client: OpenAI) -> None:
-    stream_chat(client, model="any", messages=[])
-    assert peer.accepted == 0
