@@ -1,24 +1,27 @@
-"""Run the benchmarks: ``python -m benchmarks core`` or ``openai``."""
+"""Run the benchmarks: ``python -m benchmarks core``, ``openai`` or ``sources``."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-from . import core, openai
+from . import core, openai, sources
 from .report import machine
 
 
 def main() -> int:
     """Print each figure as it is measured, beside its limit; the exit status is 1 if one is over it."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=main.__doc__)
-    parser.add_argument("suite", choices=["core", "openai"], help="what to measure")
+    parser.add_argument("suite", choices=["core", "openai", "sources"], help="what to measure")
     parser.add_argument(
         "--quick", action="store_true", help="shorter streams and fewer passes: rough figures in seconds"
     )
     arguments = parser.parse_args()
     if arguments.suite == "core":
         figures = core.figures(deltas=10_000, passes=3) if arguments.quick else core.figures()
+    elif arguments.suite == "sources":
+        quick = {"characters": 5_000_000, "sources": 10_000, "passes": 3}
+        figures = sources.figures(**quick) if arguments.quick else sources.figures()
     else:
         figures = openai.figures(chunks=500, passes=3) if arguments.quick else openai.figures()
     print(machine())

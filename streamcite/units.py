@@ -23,8 +23,8 @@ _PIECE = 2**20
 _LOCATOR = re.compile(r"L([0-9]+)(?:[-‐-―]L?([0-9]+))?")
 
 # A paragraph ends at blank lines, and at a line that is a heading.
-_BREAK = re.compile(r"\n(?:(?:[^\S\n]*\n)+|(?= {0,3}#{1,6}[ \t]))")
-_HEADING = re.compile(r" {0,3}#{1,6}[ \t][^\n]*(?:\n(?:[^\S\n]*\n)*)?")
+_BREAK = re.compile(r"\n(?:\s*\n|(?= {0,3}#{1,6}[ \t]))")
+_HEADING = re.compile(r" {0,3}#{1,6}[ \t][^\n]*(?:\n(?:\s*\n)?)?")
 # Where a line that is too large is cut: behind the last sentence, else the last word that fits.
 _PLACES = tuple(map(re.compile, (r"[.!?…][\"'”\u2019»)\]]*\s+|[。\uff01\uff1f]", r"\s+")))
 

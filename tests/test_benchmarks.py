@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks import core, openai, report, shapes
-from streamcite import Citation, CitationParser, Event, Malformed, iter_events
+from benchmarks import core, openai, report, shapes, sources
+from streamcite import Citation, CitationParser, Event, Malformed, iter_events, split_blocks
+from streamcite.units import Lines
 
 DELTAS = 2_000
 
@@ -79,9 +80,36 @@ def test_a_view_of_the_benchmark_gives_the_events_of_its_shape(api: openai.Api, 
 
 def test_every_figure_of_the_adapters_is_measured() -> None:
     figures = list(openai.figures(chunks=100, passes=1))
-    assert len({figure.name for figure in figures}) == len(figures) == 16
+    assert len({figure.name for figure in figures}) == len(figures) == 20
     assert [figure.limit for figure in figures].count(openai.EVENT_LIMIT) == 4
     assert [figure.limit for figure in figures].count(openai.OBJECT_LIMIT) == 4
+
+
+@pytest.mark.parametrize("shape", sources.SHAPES.values(), ids=sources.SHAPES)
+def test_a_document_of_the_benchmark_has_its_lines_and_its_blocks(shape: sources.Shape) -> None:
+    text = shape.make(100_000)
+    assert abs(len(text) - 100_000) < len(shape.piece)
+    assert len(Lines(text)) == (1 if shape.lines is None else shape.lines * len(text) // len(shape.piece))
+    blocks = [block.text for block in split_blocks(text)]
+    assert "".join(blocks) == text
+    assert {len(block) for block in blocks[:-1]} == {shape.block}
+    assert len(blocks[-1]) <= shape.block
+
+
+def test_the_markdown_of_the_benchmark_is_split_between_its_parts() -> None:
+    blocks = [block.text for block in split_blocks(sources.MARKDOWN * 100, markdown=True)]
+    assert "".join(blocks) == sources.MARKDOWN * 100
+    assert not any(block.count("```") % 2 for block in blocks)
+
+
+def test_the_registry_of_the_benchmark_holds_what_it_says() -> None:
+    assert list(sources.register(30)) == [f"turn{call}file{result}" for call in range(3) for result in range(10)]
+
+
+def test_every_figure_of_the_sources_is_measured() -> None:
+    figures = list(sources.figures(characters=200_000, sources=1_000, passes=1))
+    assert len({figure.name for figure in figures}) == len(figures) == 20
+    assert all(figure.value > 0 and figure.limit for figure in figures)
 
 
 def test_a_figure_is_told_beside_its_limit() -> None:
