@@ -142,7 +142,7 @@ async def adrive(core: Core[_T], given: Given) -> AsyncGenerator[_T, None]:
                 for number, item in enumerate(given.hand_out(items), 1):
                     yield item
                     if number % ITEMS_PER_TURN == 0:
-                        await _checkpoint()
+                        await checkpoint()
         for item in given.hand_out(core.end(stopped=failure is not None)):
             yield item
         if failure is not None:
@@ -151,7 +151,8 @@ async def adrive(core: Core[_T], given: Given) -> AsyncGenerator[_T, None]:
         await given.aclose()
 
 
-async def _checkpoint() -> None:
+async def checkpoint() -> None:
+    """Let other tasks have their turn."""
     from anyio.lowlevel import checkpoint  # loaded when it is needed, as below
 
     await checkpoint()

@@ -6,7 +6,6 @@ Authentication, retries, timeouts, base URL, hooks and the errors of a request s
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import (
@@ -18,10 +17,10 @@ from contextlib import (
 )
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, overload
 
-from streamcite.driver import ITEMS_PER_TURN, Given, adrive, drive
-from streamcite.sse import LineTooLong, SSEDecoder
+from streamcite.driver import ITEMS_PER_TURN, Given, adrive, checkpoint, drive
 
 from .chat_core import ChatCore
+from .frames import Frame, Frames, api_error, client_error
 from .parts import PartEvent
 from .responses_core import ResponsesCore
 from .texts import Step, TextsCore
@@ -48,59 +47,9 @@ class RequestOptions(TypedDict, total=False):
     timeout: Any
 
 
-_DONE = b"[DONE]"
 # How long the end of the body is waited for behind the last event, in seconds, as the client does: a connection whose
 # body was read to its end can be used again.
 _DRAINING_TIME = 0.1
-
-
-# One event of the stream: its payload as bytes, and what is in it that matters.
-Frame: TypeAlias = tuple[bytes, dict[str, Any]]
-
-
-class Frames:
-    """Bytes in, frames out, up to the end of the answer or an error; without I/O.
-
-    Args:
-        fail: makes the client's own error of an error object in the stream.
-
-    Attributes:
-        done: whether the end came.
-        failure: the error that came.
-    """
-
-    def __init__(self, fail: Callable[[Any], Exception]) -> None:
-        self._decoder = SSEDecoder()
-        self._fail = fail
-        self._decode = _decoder()
-        self.done: bool = False
-        self.failure: Exception | None = None
-
-    def feed(self, data: bytes) -> list[Frame]:
-        """Give the frames that these bytes complete."""
-        failure: Exception | None = None
-        try:
-            events = self._decoder.feed(data)
-        except LineTooLong as error:
-            events, failure = error.events, error
-        frames: list[Frame] = []
-        for payload, *_ in events:
-            if payload.startswith(_DONE):
-                self.done = True
-                return frames
-            try:
-                value = self._decode(payload)
-            except (ValueError, RecursionError) as error:
-                self.failure = error
-                return frames
-            if not isinstance(value, dict):
-                value = {}  # it has no text, and the cores read objects
-            elif value.get("error"):
-                self.failure = self._fail(value["error"])
-                return frames
-            frames.append((payload, value))
-        self.failure = failure
-        return frames
 
 
 class _ByPartOrRaw:
@@ -204,7 +153,7 @@ class _Source(Iterator[dict[str, Any]]):
         self.payload: bytes = b""
         self._request = response.http_request
         self._next_bytes = response.iter_bytes().__next__
-        self._frames = Frames(lambda error: _api_error(error, self._request))
+        self._frames = Frames(lambda error: api_error(error, self._request))
         self._ready: list[Frame] = []  # frames that were read together, the next one last
 
     def __next__(self) -> dict[str, Any]:
@@ -218,7 +167,7 @@ class _Source(Iterator[dict[str, Any]]):
             except StopIteration:
                 raise
             except Exception as error:
-                raise _client_error(error, self._request) from error
+                raise client_error(error, self._request) from error
             self._ready = self._frames.feed(data)[::-1]
         self.payload, value = self._ready.pop()
         return value
@@ -232,7 +181,7 @@ class _AsyncSource(AsyncIterator[dict[str, Any]]):
         self._request = response.http_request
         self._bytes = response.iter_bytes()
         self._next_bytes = self._bytes.__anext__
-        self._frames = Frames(lambda error: _api_error(error, self._request))
+        self._frames = Frames(lambda error: api_error(error, self._request))
         self._ready: list[Frame] = []
 
     async def __anext__(self) -> dict[str, Any]:
@@ -247,11 +196,11 @@ class _AsyncSource(AsyncIterator[dict[str, Any]]):
             except StopAsyncIteration:
                 raise
             except Exception as error:
-                raise _client_error(error, self._request) from error
+                raise client_error(error, self._request) from error
             self._ready = self._frames.feed(data)[::-1]
         self.payload, value = self._ready.pop()
         if self._ready and len(self._ready) % ITEMS_PER_TURN == 0:
-            await _checkpoint()
+            await checkpoint()
         return value
 
     async def _drain(self) -> None:
@@ -259,46 +208,7 @@ class _AsyncSource(AsyncIterator[dict[str, Any]]):
 
         with move_on_after(_DRAINING_TIME), suppress(Exception):
             async for _ in self._bytes:
-                await _checkpoint()  # or bytes that never end and are always there would not let the time run out
-
-
-async def _checkpoint() -> None:
-    from anyio.lowlevel import checkpoint  # loaded when it is needed, as above
-
-    await checkpoint()
-
-
-def _decoder() -> Callable[[bytes], Any]:
-    from jiter import from_json  # the client depends on it, and has loaded it
-
-    def decode(payload: bytes) -> Any:
-        try:
-            return from_json(payload, cache_mode="keys")
-        except ValueError:
-            # Lone surrogates, which only the standard library reads; or an error, raised as the client raises it.
-            return json.loads(payload.decode("utf-8", "replace"))
-
-    return decode
-
-
-def _api_error(error: Any, request: Any) -> Exception:
-    """Make the error that the client raises for an error object in a stream."""
-    from openai import APIError
-
-    message = error.get("message") if isinstance(error, dict) else None
-    if not isinstance(message, str) or not message:
-        message = "An error occurred during streaming"
-    return APIError(message, request, body=error)
-
-
-def _client_error(error: Exception, request: Any) -> Exception:
-    """Make the client's error of one of its HTTP library, whichever that is, as its newer versions do."""
-    from openai import APIConnectionError, APITimeoutError
-
-    names = {kind.__name__ for kind in type(error).__mro__}
-    if "TimeoutException" in names:
-        return APITimeoutError(request)
-    return APIConnectionError(request=request) if "RequestError" in names else error
+                await checkpoint()  # or bytes that never end and are always there would not let the time run out
 
 
 @overload
