@@ -18,7 +18,8 @@ PACKAGE := pyproject.toml README.md LICENSE $(shell find streamcite -name __pyca
 # An npm package that the tests run; what comes from PyPI stands in pyproject.toml.
 AIMOCK := @copilotkit/aimock@~1.43.0
 # The modules whose every branch a test must take.
-CORE := annotations body driver events fields format grammar guide options parser sources sse/decode sse/encode stream
+CORE := annotations body driver events fields format grammar guide options parser prompt source sources sse/decode \
+	sse/encode stream units
 EMPTY :=
 COMMA := ,
 CORE_FILES := $(subst $(EMPTY) ,$(COMMA),$(CORE:%=*/site-packages/streamcite/%.py))
@@ -39,9 +40,10 @@ lint: $(VENV)/dev.stamp ## Run ruff, mypy and pyright
 demo: $(VENV)/cli.stamp ## Stream a recorded answer into the terminal; ARGS goes to `streamcite demo`
 	@$(BIN)/streamcite demo $(ARGS)
 
-bench: $(VENV)/cli.stamp ## Measure the core and the adapters; ARGS goes to both
+bench: $(VENV)/cli.stamp ## Measure the core, the adapters and the sources; ARGS goes to each
 	$(BIN)/python -m benchmarks core $(ARGS)
 	$(BIN)/python -m benchmarks openai $(ARGS)
+	$(BIN)/python -m benchmarks sources $(ARGS)
 
 clean: ## Remove the environment and all that was built
 	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache
