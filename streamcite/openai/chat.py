@@ -124,6 +124,7 @@ def clean_chat(
         An `AsyncObjectView` for an async stream, else an `ObjectView`; or the stream that ``.stream()`` gave.
 
     Raises:
+        RuntimeError: what ``.stream()`` gave was read from before.
         TypeError, ValueError: as `chat_events`; ``sources`` is no mapping; ``annotations`` or ``unit`` is none of those
             named.
 

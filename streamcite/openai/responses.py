@@ -55,7 +55,8 @@ def responses_events(
             returned, awaited if the client is the async one; what entering ``client.responses.stream()`` gave; or any
             other (async) iterable of the events, as the client's objects or as dicts. It is closed with the events.
         snapshot: what ``snapshot()`` of an earlier view of the same response gave, to go on from there; ``stream``
-            must begin behind its ``sequence_number``, which is what ``retrieve`` takes as ``starting_after``.
+            must begin behind its ``sequence_number``, which is what ``retrieve`` takes as ``starting_after``, with its
+            ``response_id``.
         options: as for `CitationParser`; with a snapshot, those of the view that gave it.
 
     Returns:
@@ -64,7 +65,8 @@ def responses_events(
     Raises:
         TypeError: ``stream`` is no stream of events, but say a coroutine that was not awaited; while iterating, it
             gives strings, or chat completion chunks, and not events.
-        ValueError: an option is of the wrong type or out of its range; ``snapshot`` is none.
+        ValueError: an option is of the wrong type or out of its range; ``snapshot`` is none; while iterating, the
+            stream begins before the snapshot was taken.
 
     Source: the API reference, "Responses: streaming events".
     """
@@ -109,7 +111,9 @@ def clean_responses(
     """Clean a streamed response in place: the same events in the same order, without markers, wherever text stands.
 
     An event whose text was only markup is left out, and what is held at the end comes in an event of its own;
-    ``sequence_number`` counts on without gaps. Function calls, and all else that is no text, pass as they are.
+    ``sequence_number`` counts on without gaps, and so is not the server's. Function calls, and all else that is no
+    text, pass as they are. A stream that begins in the middle of a response is for `responses_events`, as this cannot
+    know what came before.
 
     Args:
         stream: as for `responses_events`. What ``client.responses.stream()`` gives is changed and returned, and must
@@ -126,6 +130,7 @@ def clean_responses(
         An `AsyncObjectView` for an async stream, else an `ObjectView`; or the stream that ``.stream()`` gave.
 
     Raises:
+        RuntimeError: what ``.stream()`` gave was read from before.
         TypeError, ValueError: as `responses_events`; ``sources`` is no mapping; ``annotations`` or ``unit`` is none of
             those named.
 

@@ -77,6 +77,8 @@ class ResponsesCore(TextsCore):
         # Events that end a text of which something is held, and those behind them that tell nothing, with their places.
         self._waiting: list[tuple[Any, list[Place]]] = []
         self._last: Any = None  # the last event that waits for no other
+        self._id: Any = None  # of the response
+        self._resumed_at: Any = None  # the number of the last event before the snapshot
         self._finished = False
         super().__init__(options, snapshot)
 
@@ -94,6 +96,8 @@ class ResponsesCore(TextsCore):
         if not isinstance(kind, str):
             kind = _type_of(event, sure=self.sure)
         self.sure = True
+        if self._resumed_at is not None:
+            self._check_start(found.get("sequence_number"))
         delta = _DELTAS.get(kind)
         steps = self._take_restored() if self._restored else []
         if self._waiting and (kind in _TELLING or found.get("delta") or len(self._waiting) == MAX_WAITING):
@@ -128,6 +132,7 @@ class ResponsesCore(TextsCore):
         return super().snapshot(pending, current) | {
             "channels": [*self._channels.items()],
             "indexes": self._indexes,
+            "response_id": self._id,
             "sequence_number": get(self._last, "sequence_number"),
             "finished": self._finished,
         }
@@ -137,8 +142,18 @@ class ResponsesCore(TextsCore):
         self._channels = dict(snapshot["channels"])
         for name, index in snapshot["indexes"].items():
             self._learn(name, index)
-        self._last = {"sequence_number": snapshot["sequence_number"]}
+        self._id = snapshot["response_id"]
+        self._resumed_at = snapshot["sequence_number"]
+        self._last = {"sequence_number": self._resumed_at}
         self._finished = bool(snapshot["finished"])
+
+    def _check_start(self, number: Any) -> None:
+        resumed_at, self._resumed_at = self._resumed_at, None
+        if type(number) is type(resumed_at) is int and number <= resumed_at:
+            raise ValueError(
+                f"stream: must begin behind event {resumed_at}, where the snapshot was taken, not at {number}; "
+                f"retrieve(..., starting_after={resumed_at}) does"
+            )
 
     def _is_finished(self) -> bool:
         return self._finished
@@ -175,6 +190,7 @@ class ResponsesCore(TextsCore):
 
     def _read_response(self, event: Any, kind: str) -> list[Change]:
         response = get(event, "response")
+        self._id = get(response, "id") or self._id
         usage = get(response, "usage")
         if usage is not None:
             self._usage = usage

@@ -204,6 +204,9 @@ class TextsCore(ABC):
     """
 
     def __init__(self, options: ParserOptions, snapshot: Mapping[str, Any] | None) -> None:
+        for name in options:
+            if name not in ParserOptions.__annotations__:
+                raise TypeError(f"{name}: is no option here; there are {', '.join(ParserOptions.__annotations__)}")
         CitationParser(**options)  # a wrong option is misuse at once, not when the first text begins
         self._options = options
         self._texts: dict[Key, Text] = {}

@@ -137,8 +137,8 @@ class EventView(EventStream):
     def snapshot(self) -> dict[str, Any]:
         """Give the state behind the last event that was handed out, as JSON values, for another view to go on from.
 
-        The key ``sequence_number`` is that of the last event that was read (Responses). What came before is in no later
-        `result`.
+        For Responses, ``response_id`` and ``sequence_number`` (of the last event that was read) say where to go on.
+        What came before is in no later `result`.
         """
         return self._answer.snapshot()
 
@@ -284,11 +284,14 @@ def object_view(core: Core[Any], stream: Any) -> Any:
 
     Raises:
         TypeError: it is no stream.
+        RuntimeError: it is one of ``.stream()``, and was read from before.
     """
     view = AsyncObjectView if is_async(stream) else ObjectView
     within = getattr(stream, "_raw_stream", None)
     if within is None:
         return view(core, stream)
+    if getattr(getattr(within, "response", None), "is_stream_consumed", False):
+        raise RuntimeError("stream: was read from before; what .stream() gives must be cleaned before that")
     stream._raw_stream = view(core, within)  # noqa: SLF001  # the reason is in the docstring
     return stream
 
@@ -305,7 +308,13 @@ def is_async(stream: Any) -> bool:
     is_whole = hasattr(stream, "choices") or hasattr(stream, "output")
     if isinstance(stream, Iterable) and not isinstance(stream, (Mapping, str, bytes)) and not is_whole:
         return False
+    hint = ""
+    if is_whole:
+        hint = "; for a whole one there are clean_completion and clean_response"
+    elif hasattr(stream, "__await__"):
+        hint = "; it was not awaited"
+    elif hasattr(stream, "__enter__") or hasattr(stream, "__aenter__"):
+        hint = "; give what entering it gives"
     raise TypeError(
-        f"stream: must be what create(stream=True) returns, awaited if it is async, not {type(stream).__name__}; "
-        "of what stream() returns, that which entering it gives"
+        f"stream: must be what create(stream=True) returns, awaited if it is async, not {type(stream).__name__}{hint}"
     )
