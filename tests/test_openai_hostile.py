@@ -1,5 +1,6 @@
 """Streams as no server should send them, each of which once leaked, lost, invented or cost too much."""
 
+import copy
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +11,15 @@ from openai.types.responses import ResponseTextDeltaEvent, ResponseTextDoneEvent
 
 from streamcite import Source, clean, parse
 from streamcite.events import raw_of
-from streamcite.openai import chat_events, clean_chat, clean_completion, clean_responses, responses_events, texts
+from streamcite.openai import (
+    chat_events,
+    clean_chat,
+    clean_completion,
+    clean_response,
+    clean_responses,
+    responses_events,
+    texts,
+)
 from tests.reading import joined
 
 MARKER = "\ue200cite\ue202turn0file1\ue202L8-L13\ue201"
@@ -158,6 +167,44 @@ def test_a_source_that_is_none_is_refused_by_name() -> None:
 def test_what_is_no_event_is_passed_over_in_a_stream_of_events(value: Any) -> None:
     for events in ([delta(TEXT[:20]), value, delta(TEXT[20:])], [None, delta(TEXT)]):
         assert joined(responses_events(events)) == parse(TEXT)
+
+
+def message(name: str, status: str, *texts: str) -> dict[str, Any]:
+    content = [{"type": "output_text", "text": text, "annotations": []} for text in texts]
+    return {"type": "message", "id": name, "status": status, "role": "assistant", "content": content}
+
+
+def stream_of(items: list[dict[str, Any]], status: str) -> Iterator[dict[str, Any]]:
+    """Give the events of a response, as the API sends them."""
+    for index, item in enumerate(items):
+        place = {"output_index": index, "item_id": item["id"]}
+        yield {"type": "response.output_item.added", **place, "item": {**item, "content": [], "status": "in_progress"}}
+        for number, part in enumerate(item["content"]):
+            here = {**place, "content_index": number}
+            yield {"type": "response.content_part.added", **here, "part": {**part, "text": ""}}
+            yield {"type": "response.output_text.delta", **here, "delta": part["text"]}
+            yield {"type": "response.output_text.done", **here, "text": part["text"]}
+            yield {"type": "response.content_part.done", **here, "part": {**part}}
+        yield {"type": "response.output_item.done", **place, "item": copy.deepcopy(item)}
+    yield {"type": f"response.{status}", "response": {"status": status, "output": copy.deepcopy(items)}}
+
+
+@pytest.mark.parametrize("status", ["completed", "incomplete"])
+@pytest.mark.parametrize("first", ["completed", "incomplete"])
+@pytest.mark.parametrize("last", ["completed", "incomplete"])
+def test_a_whole_response_is_what_its_stream_comes_to_where_stops_are_left_out(
+    status: str, first: str, last: str
+) -> None:
+    unclosed = f"Yes. {MARKER[:-1]}"
+    for items in (
+        [message("a", first, unclosed)],
+        [message("a", first, unclosed), message("b", last, unclosed)],
+        [message("a", first, unclosed, unclosed), message("b", last, "No.")],
+    ):
+        *_, end = clean_responses(stream_of(items, status), sources=SOURCES)
+        whole = clean_response({"status": status, "output": items}, sources=SOURCES)
+        assert end["response"] == whole
+        assert not leaks([whole])
 
 
 # Each a stream of so many chunks, in which every one makes the whole text be looked at.

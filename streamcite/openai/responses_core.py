@@ -201,7 +201,25 @@ class ResponsesCore(TextsCore):
         status = _status(event, kind)
         self._finished = status in ("completed", "incomplete")
         reason = get_str(get(response, "incomplete_details"), "reason") or status
-        return self._settle(self._texts.values(), complete=status == "completed", reason=reason)
+        completed = status == "completed"
+        changes = []
+        for text in [text for text in self._texts.values() if text.held]:
+            changes += self._settle([text], complete=self._ended_itself(text, response, completed=completed))
+        return changes + self._settle(self._texts.values(), complete=completed, reason=reason)
+
+    def _ended_itself(self, text: Text, response: Any, *, completed: bool) -> bool:
+        """Say whether a text of a whole response ended by itself, as its stream would have told.
+
+        Of the last item the response says so, of one before it its own status; of a text with others behind it in its
+        item nothing does.
+        """
+        index, place = text.part.index, text.part.content_index
+        if any(other.part.index == index and other.part.content_index > place for other in self._texts.values()):
+            return False
+        output = get_list(response, "output")
+        items = {self._indexes.get(get_str(item, "id"), position): item for position, item in enumerate(output)}
+        is_last = index >= max(items, default=index)
+        return completed if is_last else get(items.get(index), "status") == "completed"
 
     def _settle_waiting(self, event: Any, kind: str) -> list[Step]:
         """Settle the texts that wait, as an event of this kind tells, or else their items."""
