@@ -1035,3 +1035,28 @@ async def test_an_async_chunk_that_is_no_delta_is_refused_with_advice() -> None:
     with pytest.raises(TypeError, match=r"^delta: must be a str, not bytes; .*text="):
         async for _ in aiter_events(AsyncChunks([b"a"])):
             pass
+
+
+def broken(chunk: int) -> str:
+    if chunk:
+        raise TypeError("text of its own")
+    return "a delta"
+
+
+def test_a_type_error_of_the_chunks_keeps_its_words() -> None:
+    events = iter_events([0, 1], text=broken)
+    assert next(events) == "a delta"
+    with pytest.raises(TypeError, match=r"^text of its own$"):
+        next(events)
+
+
+@on_both_backends
+async def test_a_type_error_of_asynchronous_chunks_keeps_its_words() -> None:
+    async def chunks() -> AsyncIterator[int]:
+        for chunk in (0, 1):
+            yield chunk
+
+    async with aiter_events(chunks(), text=broken) as events:
+        assert await anext(events) == "a delta"
+        with pytest.raises(TypeError, match=r"^text of its own$"):
+            await anext(events)
