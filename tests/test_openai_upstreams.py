@@ -249,7 +249,7 @@ def test_a_cut_connection(aimock: Aimock, views: Views, reader: Any, chunks: int
 @every_api
 @pytest.mark.parametrize("fault", ERRORS)
 def test_other_faults(llmock: Llmock, views: Views, reader: Any, fault: Fault) -> None:
-    patience = 0.2 if fault == "stall" else 10
+    patience = 1.0 if fault == "stall" else 10
     text = f"It lasts. {MARKER[:14]} so {MARKER}long."
     model = llmock.answer(text, fault=fault, after_chunks=views.api.opening + 3)
     came = read(llmock, views.api, model, patience)
