@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 CONFTEST = Path(__file__).with_name("conftest.py")
+# Sessions for the conftest to judge, each a file of its own: no test of this project is skipped or expected to fail.
 PASSES = "def test_passes(): pass\n"
 SKIPS = "import pytest\ndef test_skips(): pytest.skip('no need')\n"
 FAILS = "import pytest\n@pytest.mark.xfail\ndef test_fails(): assert False\n"

@@ -51,10 +51,10 @@ class ChatCore(TextsCore):
         if isinstance(choices, list):
             self.sure = True
             for choice in choices:
-                self._read(chunk, choice, changes)
+                self._read(choice, changes)
         return [*self._take_restored(), (chunk, changes)] if self._restored else [(chunk, changes)]
 
-    def _read(self, chunk: Any, choice: Any, changes: list[Change]) -> None:
+    def _read(self, choice: Any, changes: list[Change]) -> None:
         found = fields(choice)
         index = found.get("index")
         if type(index) is not int:
@@ -66,7 +66,6 @@ class ChatCore(TextsCore):
             text = self._answers.get(index)
             if text is None:
                 text = self._answers[index] = self._begin((index, 0, "content"), "answer")
-            text.template = chunk
             changes.append((text, text.feed(content), holder, "content", None))
         # Most deltas have nothing but content.
         others = len(holder) > ("content" in holder) if isinstance(holder, dict) else extras(holder)
@@ -74,7 +73,6 @@ class ChatCore(TextsCore):
             for name, channel in _OTHERS:
                 if delta := get_str(holder, name):
                     text = self._begin((index, 0, name), channel)
-                    text.template = chunk
                     changes.append((text, text.feed(delta), holder, name, None))
         reason = found.get("finish_reason")
         if reason and isinstance(reason, str):

@@ -41,7 +41,7 @@ class Text:
         self.finish_reason: str | None = None
         self.replaced: int = 0
         self.mismatch: bool = False
-        self.template: Any = None  # the object that held its last delta
+        self.template: Any = None  # the event that brought its last delta (Responses)
 
     @property
     def begun(self) -> bool:
