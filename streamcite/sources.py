@@ -31,6 +31,19 @@ class SourceFields(TypedDict, total=False):
     document: str | None
 
 
+def marker_of(id: str, format: CitationFormat) -> str:
+    """Give the marker that cites a source: of the family ``cite``, or of the format's first if it has no such family.
+
+    Raises:
+        ValueError: no citation of the format can name this id; the message names it.
+    """
+    family = "cite" if "cite" in format.families else next(iter(format.families), "")
+    try:
+        return format.write([Reference(id)], family)
+    except ValueError:
+        raise ValueError(f"id: {id!r} is no source id of this format") from None
+
+
 class Sources(Mapping[str, Source]):
     """Give sources their ids, and keep track of which were shown and cited: a mapping from id to source.
 
@@ -114,7 +127,7 @@ class Sources(Mapping[str, Source]):
         if known == source:
             source = known
         elif known is None:
-            self._check(id)
+            marker_of(id, self._format)
             self._aliases.setdefault(source.identity, []).append(id)
             if found := _RESULT.fullmatch(id):
                 self._calls = max(self._calls, int(found[1]) + 1)
@@ -275,12 +288,6 @@ class Sources(Mapping[str, Source]):
         for id in ids:
             if id not in self:
                 raise ValueError(f"id: {id!r} is that of no source")
-
-    def _check(self, id: str) -> None:
-        try:
-            self._format.write([Reference(id)])
-        except ValueError:
-            raise ValueError(f"id: {id!r} is no source id of this format") from None
 
 
 class ToolCall:
