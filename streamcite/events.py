@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
+from . import forms
+
 Reason: TypeAlias = Literal[
     "stray_delimiter",
     "stray_stop",
@@ -253,57 +255,36 @@ def from_dict(obj: Mapping[str, Any]) -> Event:
 def _from_dict(obj: Mapping[str, Any]) -> Event:
     kind = obj["type"]
     if kind == "text":
-        return _string(obj["text"])
-    raw, text, start = _string(obj["raw"]), _string(obj["text"]), _offset(obj["start"])
-    if _offset(obj["end"]) < start + len(raw):  # it may be more where JSON text has joined two surrogates to one
+        return forms.string(obj["text"])
+    raw, text, start = forms.string(obj["raw"]), forms.string(obj["text"]), forms.offset(obj["start"])
+    if forms.offset(obj["end"]) < start + len(raw):  # it may be more where JSON text has joined two surrogates to one
         raise ValueError(f"not the JSON form of an event: end must be {start + len(raw)}, not {obj['end']}")
-    place: dict[str, Any] = {"raw": raw, "start": start, "position": _offset(obj["position"])}
+    place: dict[str, Any] = {"raw": raw, "start": start, "position": forms.offset(obj["position"])}
     if kind == "citation":
-        references = tuple(map(_reference, _list(obj["references"])))
+        references = tuple(map(reference, forms.items(obj["references"])))
         if not references:
             raise ValueError("not the JSON form of an event: a citation has at least one reference")
         if text:
             raise ValueError(f"not the JSON form of an event: a citation has no text, but {text!r}")
-        family, repaired = _string(obj["family"]), _flag(obj["repaired"])
+        family, repaired = forms.string(obj["family"]), forms.flag(obj["repaired"])
         return Citation(family=family, references=references, repaired=repaired, **place)
     place["text"] = text
     if kind == "other":
-        return OtherMarker(family=_string(obj["family"]), fields=tuple(map(_string, _list(obj["fields"]))), **place)
+        return OtherMarker(
+            family=forms.string(obj["family"]), fields=tuple(map(forms.string, forms.items(obj["fields"]))), **place
+        )
     if kind == "malformed":
         return Malformed(reason=_reason(obj["reason"]), **place)
     raise ValueError(f"not the JSON form of an event: unknown type {kind!r}")
 
 
-def _reference(value: Mapping[str, Any]) -> Reference:
+def reference(value: Mapping[str, Any]) -> Reference:
+    """Build the reference of which ``value`` is the JSON form; KeyError or TypeError if it is none."""
     locator = value["locator"]
-    return Reference(_string(value["source_id"]), None if locator is None else _string(locator))
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError(f"expected a list, not {type(value).__name__}")
-    return value
+    return Reference(forms.string(value["source_id"]), None if locator is None else forms.string(locator))
 
 
 def _reason(value: Any) -> Reason:
     if value not in get_args(Reason):
         raise TypeError(f"expected a reason, not {value!r}")
     return value  # type: ignore[no-any-return]
-
-
-def _flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError(f"expected true or false, not {value!r}")
-    return value
-
-
-def _string(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"expected a string, not {type(value).__name__}")
-    return value
-
-
-def _offset(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise TypeError(f"expected an offset, not {value!r}")
-    return value

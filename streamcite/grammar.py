@@ -89,9 +89,10 @@ class Grammar:
             shown = function(fields)
         except Exception:  # noqa: BLE001  # the fields are model output: a function they break shows nothing
             return ""
-        return self._without_markup(shown) if isinstance(shown, str) else ""
+        return self.without_markup(shown) if isinstance(shown, str) else ""
 
-    def _without_markup(self, shown: str) -> str:
+    def without_markup(self, shown: str) -> str:
+        """Give a text without tokens, ignored characters and surrogates."""
         kept: list[str] = []
         # Removing a token can bring the ends of another together, so each is looked for as its last part arrives.
         for character in self._tokens.sub("", self._unshown.sub("", shown)):

@@ -132,9 +132,23 @@ class Source(_Numbered):
         """
         if locator is None:
             return Passage(self.text, 0)
-        if self.unit != "lines" or (asked := line_range(locator)) is None:
-            return None
-        return self.lines.passage(*asked)
+        asked = self._asked(locator)
+        return asked and self.lines.passage(*asked)
+
+    def has_passage(self, locator: str | None = None) -> bool:
+        """Say whether `passage` gives one, without copying it.
+
+        Args:
+            locator: as for `passage`.
+        """
+        if locator is None:
+            return True
+        asked = self._asked(locator)
+        return asked is not None and self.lines.has(*asked)
+
+    def _asked(self, locator: str) -> tuple[int, int] | None:
+        """Give the lines that a locator names, there or not; None if it names none, or nothing here has lines."""
+        return line_range(locator) if self.unit == "lines" else None
 
     def to_dict(self) -> dict[str, Any]:
         """Give a dict of the fields that are not at their defaults, which is JSON-ready if the metadata are."""

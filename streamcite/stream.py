@@ -6,114 +6,67 @@ stands here again: its test for "no markup, nothing held", which saves a call fo
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Generator, Iterable, Iterator
-from types import TracebackType
-from typing import Any, Protocol, Self, TypeAlias, TypeVar, Unpack, overload
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+)
+from functools import partial
+from typing import Any, TypeAlias, TypeVar, Unpack, overload
 
 from .driver import Given
-from .events import Event, raw_of
+from .event_streams import AsyncEventStream, AsyncResolvedStream, EventStream, ResolvedStream
+from .events import Event
+from .format import OPENAI
+from .links import ResolvedEvent
 from .options import ParserOptions
 from .parser import CitationParser
+from .resolve import Resolver, Scope
+from .source import Source
+
+__all__ = ["AsyncEventStream", "AsyncResolvedStream", "EventStream", "ResolvedStream", "aiter_events", "iter_events"]
 
 _T = TypeVar("_T")
 _Complete: TypeAlias = bool | Callable[[], bool]
 _Text: TypeAlias = Callable[[Any], str | None]
+_HandOut: TypeAlias = Callable[[list[Event]], Iterator[Any]]
 
 _isascii = str.isascii
 _isprintable = str.isprintable
 
 
-class _Holding(Protocol):
-    """What reads a stream, and says what it holds of it."""
-
-    @property
-    def held(self) -> str: ...
-
-
-class EventStream(Iterator[Event]):
-    """Iterate over the events of a stream; `iter_events` makes one.
-
-    The iterable that was given is closed once: at the end of the stream, at an error in it, by `close`, at the end of a
-    ``with`` block, or when a loop that was left holds the last reference.
-    """
-
-    __slots__ = ("_events", "_given", "_parser")
-
-    def __init__(self, parser: _Holding, events: Generator[Event, None, None], given: Given) -> None:
-        self._parser = parser
-        self._events = events
-        self._given = given
-
-    @property
-    def held(self) -> str:
-        """Give the end of what was read that is in no event handed out: what an error or `close` broke off in."""
-        return "".join(map(raw_of, self._given.pending)) + self._parser.held
-
-    def close(self) -> None:
-        """End the iteration and close the iterable that was given. What is held stays readable as `held`."""
-        self._events.close()
-        self._given.close()  # where the iteration had not begun
-
-    def __iter__(self) -> Iterator[Event]:
-        # The driver itself: a loop over it has a call less for each event, and lets go of it when it is left.
-        return self._events
-
-    def __next__(self) -> Event:
-        return next(self._events)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-class AsyncEventStream(AsyncIterator[Event]):
-    """Iterate over the events of an asynchronous stream; `aiter_events` makes one. Runs on asyncio and trio.
-
-    The iterable that was given is closed once: at the end of the stream, at an error in it or a cancellation while
-    waiting for it, by `aclose`, or at the end of an ``async with`` block. The closing is shielded from cancel scopes,
-    anyio's and trio's, for at most 10 seconds. A cancellation while waiting ends the stream, so that a timeout on each
-    event belongs round the task that reads, not round ``anext``.
-    """
-
-    __slots__ = ("_events", "_given", "_parser")
-
-    def __init__(self, parser: _Holding, events: AsyncGenerator[Event, None], given: Given) -> None:
-        self._parser = parser
-        self._events = events
-        self._given = given
-
-    @property
-    def held(self) -> str:
-        """Give the end of what was read that is in no event handed out, as `EventStream.held`."""
-        return "".join(map(raw_of, self._given.pending)) + self._parser.held
-
-    async def aclose(self) -> None:
-        """End the iteration and close the iterable that was given. What is held stays readable as `held`."""
-        await self._events.aclose()
-        await self._given.aclose()  # where the iteration had not begun
-
-    def __aiter__(self) -> AsyncIterator[Event]:
-        return self._events  # as in `EventStream`
-
-    async def __anext__(self) -> Event:
-        return await anext(self._events)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-
 @overload
 def iter_events(
-    chunks: Iterable[str], *, complete: _Complete = False, **options: Unpack[ParserOptions]
+    chunks: Iterable[str],
+    *,
+    complete: _Complete = False,
+    sources: None = None,
+    scope: Scope = ...,
+    **options: Unpack[ParserOptions],
+) -> EventStream: ...
+@overload
+def iter_events(
+    chunks: Iterable[str],
+    *,
+    complete: _Complete = False,
+    sources: Mapping[str, Source],
+    scope: Scope = ...,
+    **options: Unpack[ParserOptions],
+) -> ResolvedStream: ...
+@overload
+def iter_events(
+    chunks: Iterable[_T],
+    *,
+    text: Callable[[_T], str | None] | None,
+    complete: _Complete = False,
+    sources: None = None,
+    scope: Scope = ...,
+    **options: Unpack[ParserOptions],
 ) -> EventStream: ...
 @overload
 def iter_events(
@@ -121,15 +74,19 @@ def iter_events(
     *,
     text: Callable[[_T], str | None] | None,
     complete: _Complete = False,
+    sources: Mapping[str, Source],
+    scope: Scope = ...,
     **options: Unpack[ParserOptions],
-) -> EventStream: ...
+) -> ResolvedStream: ...
 def iter_events(
     chunks: Iterable[Any],
     *,
     text: Callable[[Any], str | None] | None = None,
     complete: _Complete = False,
+    sources: Mapping[str, Source] | None = None,
+    scope: Scope = "conversation",
     **options: Unpack[ParserOptions],
-) -> EventStream:
+) -> EventStream | ResolvedStream:
     """Iterate over the events of a stream of chunks.
 
     Args:
@@ -137,18 +94,24 @@ def iter_events(
         text: picks the delta out of a chunk; None for a chunk without. Left out, each chunk is a delta.
         complete: whether an answer whose chunks come to their end has ended by itself, as for `CitationParser.close`;
             or a function that is asked when that end is reached, where the chunks tell it.
+        sources: what the citations point to, by source id, as for `Resolver`. It may grow while the stream is read.
+            Left out, citations are not resolved.
+        scope: as for `Resolver`; without sources it says nothing.
         options: as for `CitationParser`.
 
     Returns:
-        An iterator over the events, in order, that is also a context manager. Nothing is read ahead.
+        An iterator over the events, in order, that is also a context manager: with sources a `ResolvedStream`, in which
+        a `Cited` stands in the place of each `Citation`. Nothing is read ahead, and an event is resolved when it is
+        asked for.
 
     Raises:
-        TypeError: ``chunks`` is no iterable, ``text``, ``complete`` or ``format`` are of the wrong type; while
-            iterating, a delta is no ``str``.
+        TypeError: ``chunks`` is no iterable, ``text``, ``complete`` or ``format`` are of the wrong type, ``sources``
+            is no mapping; while iterating, a delta is no ``str``, or the mapping holds something else than sources.
         ValueError: another option is of the wrong type or out of its range.
     """
     _check(text, complete)
     parser = CitationParser(**options)
+    resolver = None if sources is None else Resolver(sources, scope, format=options.get("format", OPENAI))
     try:
         iterator = iter(chunks)
     except TypeError:
@@ -157,12 +120,38 @@ def iter_events(
         ) from None
     deltas = iterator if text is None else (text(chunk) or "" for chunk in iterator)
     given = Given(deltas, iterator, chunks)
-    return EventStream(parser, _drive(parser, given, complete), given)
+    if resolver is None:
+        return EventStream(parser, _drive(parser, given, complete, None), given)
+    return ResolvedStream(parser, _drive(parser, given, complete, resolver), given)
 
 
 @overload
 def aiter_events(
-    chunks: AsyncIterable[str], *, complete: _Complete = False, **options: Unpack[ParserOptions]
+    chunks: AsyncIterable[str],
+    *,
+    complete: _Complete = False,
+    sources: None = None,
+    scope: Scope = ...,
+    **options: Unpack[ParserOptions],
+) -> AsyncEventStream: ...
+@overload
+def aiter_events(
+    chunks: AsyncIterable[str],
+    *,
+    complete: _Complete = False,
+    sources: Mapping[str, Source],
+    scope: Scope = ...,
+    **options: Unpack[ParserOptions],
+) -> AsyncResolvedStream: ...
+@overload
+def aiter_events(
+    chunks: AsyncIterable[_T],
+    *,
+    text: Callable[[_T], str | None] | None,
+    complete: _Complete = False,
+    sources: None = None,
+    scope: Scope = ...,
+    **options: Unpack[ParserOptions],
 ) -> AsyncEventStream: ...
 @overload
 def aiter_events(
@@ -170,15 +159,19 @@ def aiter_events(
     *,
     text: Callable[[_T], str | None] | None,
     complete: _Complete = False,
+    sources: Mapping[str, Source],
+    scope: Scope = ...,
     **options: Unpack[ParserOptions],
-) -> AsyncEventStream: ...
+) -> AsyncResolvedStream: ...
 def aiter_events(
     chunks: AsyncIterable[Any],
     *,
     text: Callable[[Any], str | None] | None = None,
     complete: _Complete = False,
+    sources: Mapping[str, Source] | None = None,
+    scope: Scope = "conversation",
     **options: Unpack[ParserOptions],
-) -> AsyncEventStream:
+) -> AsyncEventStream | AsyncResolvedStream:
     """Iterate over the events of an asynchronous stream of chunks, on asyncio or trio.
 
     Args:
@@ -186,19 +179,23 @@ def aiter_events(
             it has one, when the stream ends or is closed.
         text: as for `iter_events`.
         complete: as for `iter_events`.
+        sources: as for `iter_events`.
+        scope: as for `iter_events`.
         options: as for `CitationParser`.
 
     Returns:
-        An asynchronous iterator over the events, in order, that is also an asynchronous context manager. Nothing is
-        read ahead, and the only waiting is that for the next chunk.
+        An asynchronous iterator over the events, in order, that is also an asynchronous context manager: with sources
+        an `AsyncResolvedStream`. Nothing is read ahead, and the only waiting is that for the next chunk.
 
     Raises:
         TypeError: ``chunks`` is no asynchronous iterable, ``text``, ``complete`` or ``format`` are of the wrong
-            type; while iterating, a delta is no ``str``.
+            type, ``sources`` is no mapping; while iterating, a delta is no ``str``, or the mapping holds something else
+            than sources.
         ValueError: another option is of the wrong type or out of its range.
     """
     _check(text, complete)
     parser = CitationParser(**options)
+    resolver = None if sources is None else Resolver(sources, scope, format=options.get("format", OPENAI))
     try:
         iterator = aiter(chunks)
     except TypeError:
@@ -206,7 +203,9 @@ def aiter_events(
             f"chunks: must be an asynchronous iterable, not {type(chunks).__name__}; for others there is iter_events"
         ) from None
     given = Given(iterator if text is None else _picked(iterator, text), iterator, chunks)
-    return AsyncEventStream(parser, _adrive(parser, given, complete), given)
+    if resolver is None:
+        return AsyncEventStream(parser, _adrive(parser, given, complete, None), given)
+    return AsyncResolvedStream(parser, _adrive(parser, given, complete, resolver), given)
 
 
 def _check(text: _Text | None, complete: _Complete) -> None:
@@ -221,13 +220,30 @@ async def _picked(chunks: AsyncIterator[Any], text: _Text) -> AsyncGenerator[str
         yield text(chunk) or ""
 
 
+def hand_out_resolved(given: Given, resolver: Resolver, events: list[Event]) -> Iterator[ResolvedEvent]:
+    """Give events one by one, each resolved when it is asked for, so that a source may come in front of any of them.
+
+    Until then they are pending as they were read.
+    """
+    given._pending = pending = events[::-1]
+    while pending:
+        *late, event = resolver.feed(pending[-1:])
+        yield from late
+        pending.pop()
+        yield event
+
+
 # The two drivers differ in "async" and "await" only. What a delta means is decided by the parser; where it cannot hold
 # markup and nothing is held, `feed` would hand back the same delta (a test proves the two equal). The length of those
-# is counted here and told to the parser before it reads on, which is cheaper than telling it of each.
+# is counted here and told to the parser before it reads on, which is cheaper than telling it of each. A resolver has
+# nothing to say of them either, unless a citation is pending.
 
 
-def _drive(parser: CitationParser, given: Given, complete: _Complete) -> Generator[Event, None, None]:
+def _drive(
+    parser: CitationParser, given: Given, complete: _Complete, resolver: Resolver | None
+) -> Generator[Any, None, None]:
     idle, passed, delta = parser._idle, 0, ""
+    hand_out: _HandOut = given.hand_out if resolver is None else partial(hand_out_resolved, given, resolver)
     try:
         for delta in given.deltas:
             if idle and delta and (_isascii(delta) or _isprintable(delta)):
@@ -235,11 +251,14 @@ def _drive(parser: CitationParser, given: Given, complete: _Complete) -> Generat
                 passed += len(delta)
             else:
                 if events := _feed(parser, passed, delta):
-                    for event in given.hand_out(events):
+                    for event in hand_out(events):
                         yield event
-                idle, passed = parser._idle, 0
-        for event in given.hand_out(_close(parser, passed, complete)):
+                idle, passed = parser._idle and (resolver is None or not resolver.pending), 0
+        for event in hand_out(_close(parser, passed, complete)):
             yield event
+        if resolver is not None:
+            for event in given.hand_out(resolver.close()):
+                yield event
     except TypeError:
         if isinstance(delta, str):
             raise
@@ -248,8 +267,11 @@ def _drive(parser: CitationParser, given: Given, complete: _Complete) -> Generat
         given.close()
 
 
-async def _adrive(parser: CitationParser, given: Given, complete: _Complete) -> AsyncGenerator[Event, None]:
+async def _adrive(
+    parser: CitationParser, given: Given, complete: _Complete, resolver: Resolver | None
+) -> AsyncGenerator[Any, None]:
     idle, passed, delta = parser._idle, 0, ""
+    hand_out: _HandOut = given.hand_out if resolver is None else partial(hand_out_resolved, given, resolver)
     try:
         async for delta in given.deltas:
             if idle and delta and (_isascii(delta) or _isprintable(delta)):
@@ -257,11 +279,14 @@ async def _adrive(parser: CitationParser, given: Given, complete: _Complete) -> 
                 passed += len(delta)
             else:
                 if events := _feed(parser, passed, delta):
-                    for event in given.hand_out(events):
+                    for event in hand_out(events):
                         yield event
-                idle, passed = parser._idle, 0
-        for event in given.hand_out(_close(parser, passed, complete)):
+                idle, passed = parser._idle and (resolver is None or not resolver.pending), 0
+        for event in hand_out(_close(parser, passed, complete)):
             yield event
+        if resolver is not None:
+            for event in given.hand_out(resolver.close()):
+                yield event
     except TypeError:
         if isinstance(delta, str):
             raise

@@ -83,6 +83,15 @@ class Lines:
     def __iter__(self) -> Iterator[str]:
         return (self._text[begin : self._end(begin, end)] for begin, end in pairwise(self._bounds))
 
+    def has(self, first: int, last: int) -> bool:
+        """Say whether all of these lines are there: not for line 0, one beyond the last, or ``first`` behind ``last``.
+
+        Args:
+            first: the number of the first line, counted from 1.
+            last: the number of the last line.
+        """
+        return 1 <= first <= last <= len(self)
+
     def passage(self, first: int, last: int) -> Passage | None:
         """Give lines, in the time that copying them takes.
 
@@ -91,10 +100,10 @@ class Lines:
             last: the number of the last line.
 
         Returns:
-            The lines as they stand in the text, but for the end of the last one; None unless all of them are there:
-            for line 0, a number beyond the last line, or ``first`` behind ``last``.
+            The lines as they stand in the text, but for the end of the last one; None unless all of them are there, as
+            `has` says.
         """
-        if not 1 <= first <= last <= len(self):
+        if not self.has(first, last):
             return None
         start, end = self._bounds[first - 1], self._end(self._bounds[last - 1], self._bounds[last])
         return Passage(self._text[start:end], start, first, last)

@@ -1,0 +1,238 @@
+"""From ids to sources: each citation with its sources, passages, numbers and problems. Sans-I/O.
+
+A stage behind the parser, events in and events out. It holds no event back: a citation whose source is not known goes
+out as it is, and what becomes known of it later follows in an event of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Literal, TypeAlias, Unpack, get_args
+
+from .events import Citation, Event, Malformed, OtherMarker, Reference
+from .format import OPENAI, CitationFormat
+from .grammar import grammar_for
+from .links import Cited, Link, Problem, Resolved, ResolvedEvent, from_dict, new_link, to_dict
+from .options import ParserOptions
+from .parser import parse
+from .source import Source
+from .sources import Sources
+
+__all__ = [
+    "Cited", "Link", "Problem", "Resolved", "ResolvedEvent", "Resolver", "ResolverClosed", "Scope", "from_dict",
+    "resolve", "to_dict",
+]  # fmt: skip
+
+Scope: TypeAlias = Literal["conversation", "answer"]
+
+# The form of an id that OpenAI's citation guide gives to what a tool call returned: no word of prose has it.
+RESULT_ID = re.compile(r"turn[0-9]+[A-Za-z]+[0-9]+")
+
+
+class ResolverClosed(RuntimeError):
+    """Raised by `Resolver.feed` after `Resolver.close`: a mistake in the program, never of the input."""
+
+
+class Resolver:
+    """Put a `Cited` in the place of each `Citation` among the events of one answer; all other events pass.
+
+    Sources are numbered from 1 as they become known: by their first appearance, one number for all that is one document
+    or URL to a reader (`Source.identity`). What no citable source has as its id takes none.
+
+    A citation with an unknown id is pending, since a source may come late: the mapping may grow while the answer
+    streams. As soon as it did, `Resolved` events tell what that makes known, in front of the next event. At the end
+    each citation that is still pending has a last one, and what is unknown is final.
+
+    A marker that was not well formed (`Citation.repaired`) may have been prose. It is taken for that if none of its ids
+    is known when it comes, nor has the form of a tool's result, such as ``turn0file1``. It is not pending; what a
+    reader sees of it is what it says without tokens and family, and behind it every ``position`` is moved by so much.
+
+    Args:
+        sources: what citations point to, by source id. It may grow, which is seen by its length; of a source that was
+            resolved nothing is asked again. Only of `Sources` are ambiguous and stale ids known.
+        scope: what may be cited: all of the ``conversation``, or for an ``answer`` only what was shown since the last
+            message of the user, by however many tool calls.
+        format: what a marker looks like.
+
+    Raises:
+        TypeError: ``sources`` is no mapping, ``format`` no `CitationFormat`; while reading, the mapping holds something
+            else than sources, or what is fed is no event of a parser.
+        ValueError: ``scope`` is neither of the two.
+
+    Source: the guide, element 5.
+    """
+
+    __slots__ = (
+        "_awaited", "_cited", "_closed", "_format", "_moved", "_numbers", "_open", "_registry", "_scope", "_size",
+        "_sources",
+    )  # fmt: skip
+
+    def __init__(
+        self, sources: Mapping[str, Source], scope: Scope = "conversation", *, format: CitationFormat = OPENAI
+    ) -> None:
+        if not isinstance(sources, Mapping):
+            raise TypeError(f"sources: must be a mapping, not {type(sources).__name__}")
+        if scope not in get_args(Scope):
+            raise ValueError(f"scope: must be one of {', '.join(map(repr, get_args(Scope)))}, not {scope!r}")
+        if not isinstance(format, CitationFormat):
+            raise TypeError(f"format: must be a CitationFormat, not {type(format).__name__}")
+        self._sources = sources
+        self._registry = sources if isinstance(sources, Sources) else None
+        self._scope = scope
+        self._format = format
+        self._closed = False
+        self._cited = 0  # how many citations there were
+        self._moved = 0  # by how much citations that were prose move what is behind them
+        self._numbers: dict[str, int] = {}  # by identity
+        self._open: dict[int, tuple[Link, ...]] = {}  # the links of the pending citations, by index
+        self._awaited: dict[str, list[int]] = {}  # the pending citations that an unknown id stands in
+        self._size = 0  # how many sources there were when unknown ids were looked for last
+
+    @property
+    def pending(self) -> bool:
+        """Say whether any citation is pending; if none is, strings pass as they are, and need not be fed."""
+        return bool(self._open)
+
+    def feed(self, events: Iterable[Event]) -> list[ResolvedEvent]:
+        """Read the next events.
+
+        Args:
+            events: what a parser handed out; may be empty.
+
+        Returns:
+            What became known of pending citations, then one event for each that was fed. One that is no citation is the
+            same object, but for its position behind a citation that was prose.
+
+        Raises:
+            ResolverClosed: `close` was called before.
+            TypeError: one of them is no event of a parser.
+        """
+        if self._closed:
+            raise ResolverClosed("feed() after close(): make a new resolver for a new answer")
+        resolved = self._arrivals() if self._open else []
+        for event in events:
+            resolved.append(event if isinstance(event, str) else self._resolve(event))
+        return resolved
+
+    def close(self) -> list[ResolvedEvent]:
+        """Say that the answer has ended: what is unknown is final.
+
+        Returns:
+            The last `Resolved` of each citation that was pending; from a second call on an empty list.
+        """
+        self._closed = True
+        last = self._arrivals() if self._open else []
+        last += [Resolved(index, links) for index, links in self._open.items()]
+        self._open.clear()
+        self._awaited.clear()
+        return last
+
+    def _resolve(self, event: Citation | OtherMarker | Malformed) -> ResolvedEvent:
+        if isinstance(event, Citation):
+            return self._cite(event)
+        if not isinstance(event, OtherMarker | Malformed):
+            raise TypeError(f"events: must be those of a parser, not {type(event).__name__}")
+        return replace(event, position=event.position + self._moved) if self._moved else event
+
+    def _cite(self, citation: Citation) -> Cited:
+        index, position = self._cited, citation.position + self._moved
+        size = len(self._sources)  # in front of the look-ups: what comes in between is found by the next ones
+        found = {source_id: self._find(source_id) for source_id in citation.source_ids}
+        unknown = [source_id for source_id, source in found.items() if source is None]
+        links = tuple(self._link(reference, found[reference.source_id]) for reference in citation.references)
+        self._cited += 1
+        if citation.repaired and len(unknown) == len(found) and not any(map(RESULT_ID.fullmatch, unknown)):
+            text = self._words(citation)
+            self._moved += len(text)
+            return Cited(citation, index, position, links, text=text)
+        if unknown:
+            if not self._open:
+                self._size = size
+            self._open[index] = links
+            for source_id in unknown:
+                self._awaited.setdefault(source_id, []).append(index)
+        return Cited(citation, index, position, links, pending=bool(unknown))
+
+    def _arrivals(self) -> list[ResolvedEvent]:
+        """Tell what is new of the pending citations; at once where no source is."""
+        size = len(self._sources)
+        if size == self._size:
+            return []
+        self._size = size
+        # The fewer are looked up among the more, so that many unknown ids cost no more than many sources do.
+        candidates = tuple(self._sources) if size < len(self._awaited) else self._awaited
+        arrived = {
+            source_id: source
+            for source_id in candidates
+            if source_id in self._awaited and (source := self._find(source_id)) is not None
+        }
+        touched = {index for source_id in arrived for index in self._awaited.pop(source_id)}
+        return [self._update(index, arrived) for index in sorted(touched)]
+
+    def _update(self, index: int, arrived: Mapping[str, Source]) -> Resolved:
+        links = tuple(
+            self._link(link.reference, arrived[link.reference.source_id])
+            if link.source is None and link.reference.source_id in arrived
+            else link
+            for link in self._open[index]
+        )
+        pending = any(link.source is None and link.reference.source_id in self._awaited for link in links)
+        if pending:
+            self._open[index] = links
+        else:
+            del self._open[index]
+        return Resolved(index, links, pending)
+
+    def _find(self, source_id: str) -> Source | None:
+        source = self._sources.get(source_id)
+        if source is not None and not isinstance(source, Source):
+            raise TypeError(f"sources: must hold a Source for {source_id!r}, not {type(source).__name__}")
+        return source
+
+    def _link(self, reference: Reference, source: Source | None) -> Link:
+        if source is None or not source.citable:
+            return Link(reference, problem="unknown-source")
+        number = self._numbers.setdefault(source.identity, len(self._numbers) + 1)
+        return new_link(reference, source, number, self._problem(reference, source))
+
+    def _problem(self, reference: Reference, source: Source) -> Problem | None:
+        if self._registry is not None:
+            if self._registry.is_ambiguous(reference.source_id):
+                return "ambiguous-source"
+            if self._scope == "answer" and self._registry.is_stale(reference.source_id):
+                return "stale-source"
+        return None if source.has_passage(reference.locator) else "unknown-lines"
+
+    def _words(self, citation: Citation) -> str:
+        """Give what a marker says as prose: all but its tokens and family."""
+        head = len(self._format.start) + len(citation.family) + len(self._format.delimiter)
+        return grammar_for(self._format).without_markup(citation.raw[head:])
+
+
+def resolve(
+    text: str,
+    sources: Mapping[str, Source],
+    scope: Scope = "conversation",
+    *,
+    complete: bool = False,
+    **options: Unpack[ParserOptions],
+) -> list[ResolvedEvent]:
+    """Read a whole text and resolve its citations: `parse`, and a `Resolver` fed once and closed.
+
+    Args:
+        text: the whole input.
+        sources: as for `Resolver`.
+        scope: as for `Resolver`.
+        complete: as for `CitationParser.close`.
+        options: as for `CitationParser`.
+
+    Returns:
+        All events in order, adjacent strings joined.
+
+    Raises:
+        TypeError, ValueError: as `Resolver` and `parse` do.
+    """
+    resolver = Resolver(sources, scope, format=options.get("format", OPENAI))
+    return [*resolver.feed(parse(text, complete=complete, **options)), *resolver.close()]
