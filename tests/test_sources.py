@@ -440,7 +440,7 @@ def test_an_id_with_two_meanings_is_ambiguous() -> None:
 
 def test_an_id_must_fit_a_family_of_the_format_whatever_it_is_called() -> None:
     assert Sources(CitationFormat(families=("ref", "note"))).add(Source("a1")) == Source("a1")
-    with pytest.raises(ValueError, match="^id: 'a1' is no source id of this format"):
+    with pytest.raises(ValueError, match=r"^id: 'a1' is no source id of this format"):
         Sources(CitationFormat(families=())).add(Source("a1"))
 
 
