@@ -1,0 +1,229 @@
+"""Sources as a model is shown them: tool results, messages of a tool, blocks in the context."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from streamcite.format import OPENAI, CitationFormat
+from streamcite.sources import Source, marker_of
+
+from .content import read_about
+from .safe import LINE_ENDS, Change, Field, Found, guard_for
+
+# What stands between two sources in one text. The reader takes just this off, so that a text is exact.
+_BETWEEN = "\n\n"
+# Lines are numbered in pieces of at least this many code points, so that no list of all lines is ever in memory.
+_PIECE = 2**20
+_LINE_END = re.compile(f"[{LINE_ENDS}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a model is shown of sources. ``str(material)`` is the text.
+
+    Attributes:
+        text: what goes into a prompt or a message, as it is.
+        ids: the ids that it shows, in order; `Sources.mark_shown` takes them.
+        changes: what was made safe, source by source.
+    """
+
+    text: str
+    ids: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+    @classmethod
+    def join(cls, materials: Iterable[Material]) -> Material:
+        """Put several into one text, from which `read_material` reads each source exactly, in order."""
+        parts = tuple(materials)
+        return cls(
+            _BETWEEN.join(part.text for part in parts),
+            tuple(id for part in parts for id in part.ids),
+            tuple(change for part in parts for change in part.changes),
+        )
+
+
+def render_tool_result(
+    sources: Iterable[Source] | Mapping[str, Source], *, format: CitationFormat = OPENAI
+) -> Material:
+    """Show sources as the result of a tool, each behind its citation marker.
+
+    A source is a line ``Citation Marker:`` with a marker that holds its id; the lines ``Title:``, ``URL:`` and
+    ``Updated:``, where known; an empty line; and by its ``unit`` its ``lines``, each with its number as in ``[L1] ``,
+    or a label ``[Block1]`` and the text of the ``block``, or the text of the ``document`` alone. One that is not
+    citable has the line ``Citation Marker: none``. Its metadata, document and kind are not shown.
+
+    What a source says is made safe, visibly, so that it can neither forge a citation nor pass for another source:
+    tokens of the format (the start always, the others if they consist of private-use characters), ``<BLOCK>`` and
+    ``</BLOCK>`` in any case, ids as in ``【turn2file1】``, lines that begin with ``[L1]``, ``[Block1]`` or
+    ``Citation Marker:``, or that hold only ``【id】``, and line breaks in the title, the URL and the date. Ordinary
+    text stays as it is.
+
+    Args:
+        sources: what to show, such as a list, a `Sources`, or the ``results`` of a `ToolCall`. A source given twice is
+            shown once.
+        format: what a marker looks like.
+
+    Returns:
+        The text, its ids, and what was made safe. `read_material` takes the text back.
+
+    Raises:
+        TypeError: an argument has the wrong type.
+        ValueError: a citable source has an id that the format cannot write or that holds a line break, or that of
+            another source with other content; the message names it.
+
+    Source: the guide, element 2 (tool result).
+    """
+    return Material.join(_materials(sources, format, _tool_result))
+
+
+def render_messages(
+    sources: Iterable[Source] | Mapping[str, Source], *, format: CitationFormat = OPENAI
+) -> tuple[Material, ...]:
+    """Show sources as messages of a tool, one source a message, each with its id as in ``【turn2file1】``.
+
+    This is the form that ``instructions(material="tool")`` describes. The id stands first and alone in its line; what
+    follows, and what is made safe, is as in `render_tool_result`. `Material.join` makes one text of several messages.
+
+    Args:
+        sources: what to show, as for `render_tool_result`.
+        format: what a marker looks like: here, what an id may be, and what must not stand in a text.
+
+    Returns:
+        One material a source.
+
+    Raises:
+        TypeError, ValueError: as `render_tool_result`.
+
+    Source: the guide, element 2 (tool messages, general form).
+    """
+    return tuple(_materials(sources, format, _message))
+
+
+def render_blocks(sources: Iterable[Source] | Mapping[str, Source], *, format: CitationFormat = OPENAI) -> Material:
+    """Show sources as blocks of context, each between ``<BLOCK id="block1">`` and ``</BLOCK>``.
+
+    In a block stand the lines ``Title:``, ``URL:`` and ``Updated:`` with an empty line behind them, where known, and
+    the text as it is, whatever its unit: blocks have no numbered lines. One that is not citable has no id. What is made
+    safe is as in `render_tool_result`.
+
+    Args:
+        sources: what to show, as for `render_tool_result`.
+        format: what a marker looks like: here, what an id may be, and what must not stand in a text.
+
+    Returns:
+        The text, its ids, and what was made safe.
+
+    Raises:
+        TypeError, ValueError: as `render_tool_result`.
+
+    Source: the guide, element 2 (injected context).
+    """
+    return Material.join(_materials(sources, format, _block))
+
+
+# Builds the text of a source that is safe.
+_Form: TypeAlias = Callable[[Source, CitationFormat], str]
+
+
+def _materials(
+    sources: Iterable[Source] | Mapping[str, Source], format: CitationFormat, form: _Form
+) -> Iterator[Material]:
+    if not isinstance(format, CitationFormat):
+        raise TypeError(f"format: must be a CitationFormat, not {format!r}")
+    if isinstance(sources, Source | str) or not isinstance(sources, Iterable):
+        raise TypeError(f"sources: must be an iterable or a mapping of Sources, not {type(sources).__name__}")
+    shown: dict[str, Source] = {}
+    for source in sources.values() if isinstance(sources, Mapping) else sources:
+        if not isinstance(source, Source):
+            raise TypeError(f"sources: must be Sources, not {type(source).__name__}")
+        if not source.citable:
+            yield _material(source, format, form)
+        elif source.id not in shown:
+            shown[source.id] = source
+            if _LINE_END.search(source.id):
+                raise ValueError(f"id: {source.id!r} holds a line break")
+            marker_of(source.id, format)  # which raises for an id that nobody can cite
+            yield _material(source, format, form)
+        elif shown[source.id] != source:
+            raise ValueError(f"id: {source.id!r} is that of two sources with different content")
+
+
+def _material(source: Source, format: CitationFormat, form: _Form) -> Material:
+    safe, changes = _make_safe(source, format)
+    return Material(form(safe, format), (source.id,) if source.citable else (), changes)
+
+
+def _make_safe(source: Source, format: CitationFormat) -> tuple[Source, tuple[Change, ...]]:
+    guard = guard_for(format)
+    changes: list[Change] = []
+
+    def note(field: Field, safe: tuple[str, list[Found]]) -> str:
+        changes.extend(Change(source.id, field, found.kind, found.times, found.line) for found in safe[1])
+        return safe[0]
+
+    def line(field: Field, value: str | None) -> str | None:
+        return None if value is None else note(field, guard.line(value))
+
+    safe = replace(
+        source,
+        title=line("title", source.title),
+        url=line("url", source.url),
+        updated=line("updated", source.updated),
+        text=note("text", guard.text(source.text)),
+    )
+    return safe, tuple(changes)
+
+
+def _tool_result(source: Source, format: CitationFormat) -> str:
+    return _result(marker_of(source.id, format) if source.citable else "none", source)
+
+
+def _message(source: Source, _: CitationFormat) -> str:
+    return f"【{source.id}】\n{_about(source)}{_labelled(source)}" if source.citable else _result("none", source)
+
+
+def _result(marker: str, source: Source) -> str:
+    return f"Citation Marker: {marker}\n{_about(source)}{_labelled(source)}"
+
+
+def _block(source: Source, _: CitationFormat) -> str:
+    tag = f'<BLOCK id="{source.id}">' if source.citable else "<BLOCK>"
+    about = _about(source)
+    # An empty line keeps the text apart from what is said about it, and from what the reader would take for that.
+    between = "\n" if about or read_about(source.text)[1] else ""
+    return f"{tag}\n{about}{between}{source.text}\n</BLOCK>"
+
+
+def _about(source: Source) -> str:
+    known = (("Title", source.title), ("URL", source.url), ("Updated", source.updated))
+    return "".join(f"{label}: {value}\n" for label, value in known if value is not None)
+
+
+def _labelled(source: Source) -> str:
+    """Give the text behind an empty line, which is left out where there is no line to show."""
+    match source.unit:
+        case "lines":
+            return f"\n{_numbered(source.text)}" if source.text else ""
+        case "block":
+            return f"\n[Block1]\n{source.text}"
+        case _:
+            return f"\n{source.text}"
+
+
+def _numbered(text: str) -> str:
+    pieces: list[str] = []
+    begin, number = 0, 1
+    while begin < len(text):
+        end = text.find("\n", begin + _PIECE) + 1 or len(text)
+        lines = text[begin:end].removesuffix("\n").split("\n")
+        pieces.append("\n".join(map("[L%d] %s".__mod__, enumerate(lines, number))))
+        if text.endswith("\n", begin, end):
+            pieces.append("\n")
+        begin, number = end, number + len(lines)
+    return "".join(pieces)

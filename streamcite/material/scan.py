@@ -1,0 +1,168 @@
+"""Where sources stand in a text that shows them. Linear in the text; whatever it is, no error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from operator import attrgetter
+from typing import NamedTuple, TypeAlias
+
+from streamcite.events import Citation
+from streamcite.format import DEFAULT_MAX_MARKER, CitationFormat
+from streamcite.parser import parse
+from streamcite.source import Source
+
+from .content import read_source
+from .safe import BRACKETED, LINE_ENDS, TURN_ID, guard_for
+
+# What opens a source in a line of its own; each line has a newline in front of it.
+_LINE = re.compile(
+    rf"\n[ \t]*+(?:Citation[ \t]*+Marker[ \t]*+:(?P<marker>[^\n]*)|{BRACKETED}[ \t\r]*+(?=\n|\Z))", re.IGNORECASE
+)
+_TURN_ID = re.compile(f"{TURN_ID}[0-9]*")
+_MENTION = re.compile(f"【({_TURN_ID.pattern})】")
+# A tag of a block: in the form of `render_blocks`, whatever the id, or as others write it.
+_TAG = re.compile(r"<\s*+(?P<close>/\s*+)?+BLOCK(?![\w-])", re.IGNORECASE)
+_OWN_TAG = re.compile(rf'(?<=\n)<BLOCK id="(?P<id>[^{LINE_ENDS}]{{1,4096}})">(?=\r?(?:\n|\Z))')
+_TAG_END = re.compile("[^<>\n]*>")
+_TAG_ID = re.compile(r"""\sid\s*+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
+# How the text begins that `instructions` writes. It names ids, but shows no source.
+_INSTRUCTIONS = "# Citations\n\n## Sources\n"
+# Of a line behind "Citation Marker:", what is parsed: what may stand in front of a marker, and the longest one.
+_MARKER_LINE = 2 * DEFAULT_MAX_MARKER
+
+_IsId: TypeAlias = Callable[[str], bool]
+
+
+class _Opening(NamedTuple):
+    """Where a source begins, or what else ends the one in front of it.
+
+    Attributes:
+        start: the newline in front of the line that opens it, or for a block inside a line its tag.
+        end: where its content begins.
+        id: its id; None if what follows cannot be cited.
+        bracketed: whether it is opened by ``【id】``.
+        close: for a block, where its content ends and where its closing tag does.
+    """
+
+    start: int
+    end: int
+    id: str | None
+    bracketed: bool = False
+    close: tuple[int, int] | None = None
+
+
+def read_text(text: str, format: CitationFormat, *, whole: bool = False) -> Iterator[Source]:
+    """Give the sources in a text, in order, each as often as it is shown.
+
+    Args:
+        text: any text.
+        format: what a marker looks like.
+        whole: whether a text in none of the forms is one source if it holds an id in brackets.
+    """
+    text = "\n" + text  # so that every line has one in front of it
+    openings = list(_openings(text, format))
+    if whole and _is_whole(text, openings):
+        mention = _MENTION.search(text)
+        if mention and _INSTRUCTIONS not in text:
+            yield _read_whole(text, mention)
+        return
+    for opening, end in zip(openings, [*(opening.start for opening in openings[1:]), None], strict=False):
+        if opening.id is None:
+            continue
+        if opening.close:
+            yield _read_block(opening.id, text[opening.end : opening.close[0]])
+        else:
+            content = text[opening.end : end]
+            # Between two sources stands an empty line; its end is in front of the second.
+            content = content.removesuffix("\n") if end else content
+            yield read_source(opening.id, _behind_line_end(content), "document")
+
+
+def _openings(text: str, format: CitationFormat) -> Iterator[_Opening]:
+    is_id = guard_for(format).is_id
+    closed = 0
+    for opening in sorted(chain(_blocks(text, is_id), _lines(text, format, is_id)), key=attrgetter("start")):
+        if opening.start >= closed:
+            yield opening
+            closed = opening.close[1] if opening.close else closed
+
+
+def _lines(text: str, format: CitationFormat, is_id: _IsId) -> Iterator[_Opening]:
+    first, any_id = True, False
+    for line in _LINE.finditer(text):
+        bracketed = line["marker"] is None
+        id = line["id"] if bracketed else _marked(line["marker"], format)
+        general = is_id(line["id"]) if bracketed else id is None
+        if first:
+            # Such headings are usual in some languages: not each is an id, unless the text begins with one.
+            any_id = general and not text[: line.start()].strip()
+        first = False
+        if not bracketed or (general and (any_id or _TURN_ID.fullmatch(line["id"]))):
+            yield _Opening(line.start(), line.end(), id, bracketed)
+
+
+def _marked(line: str, format: CitationFormat) -> str | None:
+    """Give the id in the first marker behind ``Citation Marker:``."""
+    if format.start in line:
+        for event in parse(line.lstrip()[:_MARKER_LINE], format=format):
+            if isinstance(event, Citation):
+                return event.references[0].source_id
+    return None
+
+
+def _blocks(text: str, is_id: _IsId) -> Iterator[_Opening]:
+    opened: _Opening | None = None
+    end = 0
+    while tag := _TAG.search(text, end):
+        start = tag.start() - (text[tag.start() - 1] == "\n")
+        own = _OWN_TAG.match(text, tag.start())
+        if own and is_id(own["id"]):
+            end = own.end()
+            opened = _Opening(start, end, own["id"])
+        elif rest := _TAG_END.match(text, tag.end()):
+            end = rest.end()
+            if not tag["close"]:
+                # One that was open is none: what a source says holds no tag of a block.
+                opened = _Opening(start, end, _id_in(rest[0], is_id))
+            elif opened:
+                yield opened._replace(close=(tag.start(), end))
+                opened = None
+        else:
+            end = tag.end()
+
+
+def _id_in(attributes: str, is_id: _IsId) -> str | None:
+    if found := _TAG_ID.search(attributes):
+        id = found[1] or found[2] or found[3] or ""
+        return id if is_id(id) else None
+    return None
+
+
+def _read_block(id: str, content: str) -> Source:
+    return read_source(id, _behind_line_end(content).removesuffix("\n"), "block")
+
+
+def _behind_line_end(content: str) -> str:
+    return content[2:] if content.startswith("\r\n") else content.removeprefix("\n")
+
+
+def _is_whole(text: str, openings: Sequence[_Opening]) -> bool:
+    """Say whether nothing opens a source, or just one id in a line that is not the first."""
+    if not openings:
+        return True
+    only = openings[0]
+    return len(openings) == 1 and only.bracketed and text[: only.start].strip() != ""
+
+
+def _read_whole(text: str, mention: re.Match[str]) -> Source:
+    """Read a message that is one source, of which its id is no part."""
+    before, behind = text[1 : mention.start()], text[mention.end() :]
+    if not before.strip():
+        content = _behind_line_end(behind.lstrip(" \t"))
+    elif before.endswith("\n"):
+        content = before + _behind_line_end(behind)
+    else:
+        content = before + behind
+    return read_source(mention[1], content, "document")
