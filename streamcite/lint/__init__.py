@@ -1,0 +1,9 @@
+"""The guide's rules on an answer: what is wrong with its citations, and what to change.
+
+Needs the extra ``markdown``: ``pip install "streamcite[markdown]"``.
+"""
+
+from .findings import Finding, Rule, Severity
+from .linter import Linter, LinterClosed, LocatorRule, lint
+
+__all__ = ["Finding", "Linter", "LinterClosed", "LocatorRule", "Rule", "Severity", "lint"]

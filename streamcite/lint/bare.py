@@ -1,0 +1,158 @@
+"""Ids of sources that stand in the text itself, outside any marker."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from .findings import Finding, Spot
+
+# A letter or digit of a script that sets blanks between words: in others an id may stand right behind a word.
+_CHARACTER = (
+    r"[^\W_\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
+    r"\uff00-\uffef\U00020000-\U0003ffff]"
+)
+_WORD = re.compile(f"{_CHARACTER}+")
+# The form of a tool's results. The path of an address is passed over: it names no source, whatever it holds.
+_ADDRESS = re.compile(r"://[!#-&*-;=?-Z_a-z~]*")
+_RESULT = re.compile(rf"{_ADDRESS.pattern}|(turn[0-9]+[A-Za-z]+[0-9]+)")
+_BEFORE = re.compile(rf"{_CHARACTER}_{{0,2}}\Z")
+_BEHIND = re.compile(f"_{{0,2}}{_CHARACTER}")
+_LAST_BLANK = re.compile(r"\s(?=\S*\Z)")
+_OPENING, _CLOSING = "【", "】"
+
+
+class BareIds:
+    """Find ids in the text between markers: those of the form that tools' results have at once, others at the end."""
+
+    def __init__(self) -> None:
+        self._stretches: list[_Stretch] = []
+        self._open: _Stretch | None = None
+
+    def read(self, text: str, start: int, position: int) -> list[Finding]:
+        """Take the next text.
+
+        Args:
+            text: not empty.
+            start: its offset in the input.
+            position: its offset in the clean text.
+
+        Returns:
+            What was found so far, up to the last blank.
+        """
+        if self._open is None:
+            self._open = _Stretch(start, position)
+            self._stretches.append(self._open)
+        return self._open.read(text)
+
+    def end(self) -> list[Finding]:
+        """Say that something else follows: a marker, or nothing."""
+        open_stretch, self._open = self._open, None
+        return open_stretch.end() if open_stretch else []
+
+    def close(self, ids: Iterable[str]) -> list[Finding]:
+        """Find what else is an id, of those that hold a letter and a digit."""
+        known = _Known(ids)
+        return [finding for stretch in self._stretches for finding in stretch.others(known)] if known else []
+
+
+class _Stretch:
+    """A stretch of text without a marker."""
+
+    __slots__ = ("_found", "_length", "_pieces", "_position", "_start", "_text", "_unread")
+
+    def __init__(self, start: int, position: int) -> None:
+        self._start = start
+        self._position = position
+        self._pieces: list[str] = []
+        self._length = 0  # of all pieces
+        self._unread: list[str] = []  # what stands behind the last blank, and may go on
+        self._text = ""
+        self._found: list[tuple[int, int]] = []
+
+    def read(self, text: str) -> list[Finding]:
+        """Take more of it."""
+        blank = _LAST_BLANK.search(text)
+        if blank is None:
+            self._unread.append(text)
+            return []
+        self._unread.append(text[: blank.start()])
+        findings = self._settle()
+        self._unread.append(text[blank.start() :])
+        return findings
+
+    def end(self) -> list[Finding]:
+        """Say that it is whole."""
+        findings = self._settle()
+        self._text = "".join(self._pieces)
+        self._pieces.clear()
+        return findings
+
+    def others(self, known: _Known) -> Iterator[Finding]:
+        """Find known ids that were not found by their form."""
+        taken = iter([*self._found, (self._length, self._length + 1)])
+        start, end = next(taken)
+        for begin, behind in known.find(self._text):
+            while end <= begin:
+                start, end = next(taken)
+            if behind <= start:
+                yield self._report(self._text, begin, behind, 0)
+
+    def _settle(self) -> list[Finding]:
+        text, offset = "".join(self._unread), self._length
+        self._unread.clear()
+        self._pieces.append(text)
+        self._length += len(text)
+        places = [found.span(1) for found in _RESULT.finditer(text) if found[1] and _is_whole(text, *found.span(1))]
+        self._found += [(begin + offset, end + offset) for begin, end in places]
+        return [self._report(text, begin, end, offset) for begin, end in places]
+
+    def _report(self, text: str, begin: int, end: int, offset: int) -> Finding:
+        source_id = text[begin:end]
+        if text[begin - 1 : begin] == _OPENING and text[end : end + 1] == _CLOSING:
+            begin, end = begin - 1, end + 1
+        spot = Spot(self._start + offset + begin, self._start + offset + end, self._position + offset + begin)
+        return spot.report("bare-id", f"Take {source_id} out of the text: an id is written in a marker only.")
+
+
+class _Known:
+    """Find ids of a given set in a text, each as a whole word, in time that does not depend on how many there are."""
+
+    def __init__(self, ids: Iterable[str]) -> None:
+        self._ids: set[str] = set()
+        # By the longest word of an id: where in it that begins, and how long the id is.
+        self._shapes: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
+        for source_id in ids:
+            if any(map(str.isalpha, source_id)) and any(map(str.isdigit, source_id)):
+                word = max(_WORD.finditer(source_id), key=lambda found: len(found[0]), default=None)
+                if word is not None:
+                    self._ids.add(source_id)
+                    self._shapes[word[0]].add((word.start(), len(source_id)))
+
+    def __bool__(self) -> bool:
+        return bool(self._ids)
+
+    def find(self, text: str) -> Iterator[tuple[int, int]]:
+        """Give the begin and the end of each in order, the longest where several begin; none overlap."""
+        addresses = [found.span() for found in _ADDRESS.finditer(text)]
+        addresses.reverse()
+        behind = 0
+        for word in _WORD.finditer(text):
+            shapes = self._shapes.get(word[0])
+            while addresses and addresses[-1][1] <= word.start():
+                addresses.pop()
+            if not shapes or (addresses and addresses[-1][0] < word.start()):
+                continue
+            for offset, length in sorted(shapes, key=lambda shape: (shape[0], shape[1]), reverse=True):
+                begin = word.start() - offset
+                end = begin + length
+                if begin >= behind and text[begin:end] in self._ids and _is_whole(text, begin, end):
+                    yield begin, end
+                    behind = end
+                    break
+
+
+def _is_whole(text: str, begin: int, end: int) -> bool:
+    """Say whether no letter or digit goes on in front or behind; an underscore may be emphasis."""
+    return not (_BEFORE.search(text, max(begin - 3, 0), begin) or _BEHIND.match(text, end, end + 3))

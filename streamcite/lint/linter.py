@@ -1,0 +1,263 @@
+"""The stage that lints an answer: events in, findings out, each as soon as it is certain. Sans-I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack, get_args
+
+from streamcite.events import Citation, Event, Malformed, Reference
+from streamcite.format import OPENAI, CitationFormat
+from streamcite.options import ParserOptions
+from streamcite.parser import parse
+from streamcite.resolve import Cited, Link, Resolved, ResolvedEvent, Resolver, Scope
+from streamcite.source import Source
+
+from . import messages
+from .bare import BareIds
+from .findings import SEVERITY, Finding, Spot
+from .punctuation import Punctuation
+
+if TYPE_CHECKING:
+    from .markdown import Structure
+
+LocatorRule: TypeAlias = Literal["optional", "required"]
+
+# How many citations at the end of an answer are gathered there, rather than those of its last paragraph.
+_GATHERED = 3
+
+_ORDER = {rule: number for number, rule in enumerate(SEVERITY)}
+
+
+class LinterClosed(RuntimeError):
+    """Raised by `Linter.feed` after `Linter.close`: a mistake in the program, never of the input."""
+
+
+class Linter:
+    """Find where one answer breaks the rules of citing: events in, findings out.
+
+    What a marker itself says, what stands right behind it, and ids of the form ``turn0file1`` in the text are reported
+    while the answer streams. What takes the Markdown of the answer, or sources that may still come, is reported at the
+    end, until which the text is kept. Linear in the answer; nothing in it ever raises.
+
+    Args:
+        sources: what citations point to, by source id; it may grow, as for `Resolver`. None: no id is looked up, unless
+            the events come from a resolver.
+        scope: what may be cited, as for `Resolver`: with ``answer`` only what was shown since the user's last message.
+        lines: ``required`` if each reference must name lines, where its source is cited by lines.
+        format: what a marker looks like.
+
+    Raises:
+        TypeError: ``sources`` is no mapping, ``format`` no `CitationFormat`; while reading, what is fed is no event.
+        ValueError: ``scope`` or ``lines`` is none of those named.
+        ModuleNotFoundError: markdown-it-py is missing; it comes with the extra ``markdown``.
+
+    Source: the guide, elements 4 and 5 (placement, what is forbidden; validate the result before it is shown).
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, Source] | None = None,
+        *,
+        scope: Scope = "conversation",
+        lines: LocatorRule = "optional",
+        format: CitationFormat = OPENAI,
+    ) -> None:
+        if lines not in get_args(LocatorRule):
+            raise ValueError(f"lines: must be one of {', '.join(map(repr, get_args(LocatorRule)))}, not {lines!r}")
+        resolver = Resolver({} if sources is None else sources, scope, format=format)
+        self._structure = _structure()
+        self._sources = sources
+        self._resolver = None if sources is None else resolver
+        self._lines_required = lines == "required"
+        self._closed = False
+        self._read = 0  # how much of the input was read
+        self._shown = 0  # how much of it the reader sees
+        self._text: list[str] = []
+        self._markers: list[Spot] = []
+        self._pending: dict[int, Spot] = {}  # the citations of whose ids one is unknown, by index
+        self._told: dict[int, tuple[Link, ...]] = {}  # what was known of them
+        self._bare_ids = BareIds()
+        self._punctuation = Punctuation()
+
+    def feed(self, events: Iterable[Event | ResolvedEvent]) -> list[Finding]:
+        """Read the next events.
+
+        Args:
+            events: what a parser handed out, or what a `Resolver` did, but not both in one answer; may be empty.
+
+        Returns:
+            The findings that are certain now.
+
+        Raises:
+            LinterClosed: `close` was called before.
+            TypeError: one of them is no event.
+        """
+        if self._closed:
+            raise LinterClosed("feed() after close(): make a new linter for a new answer")
+        return [finding for event in events for finding in self._resolve(event)]
+
+    def close(self) -> list[Finding]:
+        """Say that the answer has ended.
+
+        Returns:
+            The other findings, in the order of the input; from a second call on an empty list.
+        """
+        if self._closed:
+            return []
+        self._closed = True
+        findings = self._bare_ids.end() + self._punctuation.close()
+        if self._resolver is not None:
+            findings += [finding for event in self._resolver.close() for finding in self._look_at(event)]
+        for index, links in self._told.items():  # of a resolver that was not closed
+            findings += self._problems(self._pending[index], (), links, pending=False)
+        if self._sources is not None:
+            findings += self._bare_ids.close(self._sources)
+        if self._markers:
+            text = "".join(self._text)
+            findings += self._misplaced(self._structure(text, [marker.position for marker in self._markers]))
+        elif any(source.citable for source in (self._sources or {}).values()):
+            findings.append(Spot(self._read, self._read, self._shown).report("uncited", messages.UNCITED))
+        return _sorted(findings)
+
+    def _resolve(self, event: Event | ResolvedEvent) -> list[Finding]:
+        if self._resolver is None or isinstance(event, Cited | Resolved):
+            return self._look_at(event)
+        return [finding for resolved in self._resolver.feed((event,)) for finding in self._look_at(resolved)]
+
+    def _look_at(self, event: Event | ResolvedEvent) -> list[Finding]:
+        if isinstance(event, str):
+            return self._look_at_text(event) if event else []
+        if isinstance(event, Resolved):
+            return self._update(event)
+        findings = self._bare_ids.end()
+        spot = Spot(self._read, self._read + len(event.raw), self._shown)
+        if isinstance(event, Malformed):
+            findings.append(spot.report("malformed-marker", messages.malformed(event.reason)))
+        elif isinstance(event, Citation):
+            findings += self._look_at_citation(event, spot)
+        elif isinstance(event, Cited):
+            findings += self._look_at_citation(event.citation, spot, event)
+        if event.text:
+            findings += self._punctuation.read(event.text)
+            self._text.append(event.text)
+        elif isinstance(event, Citation | Cited):
+            findings += self._punctuation.mark(spot)
+            self._markers.append(spot)
+        self._read += len(event.raw)
+        self._shown += len(event.text)
+        return findings
+
+    def _look_at_text(self, text: str) -> list[Finding]:
+        findings = self._bare_ids.read(text, self._read, self._shown) + self._punctuation.read(text)
+        self._text.append(text)
+        self._read += len(text)
+        self._shown += len(text)
+        return findings
+
+    def _look_at_citation(self, citation: Citation, spot: Spot, cited: Cited | None = None) -> list[Finding]:
+        findings = []
+        if citation.repaired:
+            findings.append(spot.report("repaired-marker", messages.repaired(citation)))
+        if cited is not None:
+            findings += self._problems(spot, (), cited.links, pending=cited.pending)
+            if cited.pending:
+                self._pending[cited.index] = spot
+                self._told[cited.index] = cited.links
+        if self._lines_required:
+            by_id = {link.reference.source_id: link.source for link in cited.links} if cited is not None else {}
+            findings += [
+                spot.report("missing-lines", messages.missing_lines(reference))
+                for reference in dict.fromkeys(citation.references)
+                if _lacks_lines(reference, by_id.get(reference.source_id))
+            ]
+        return findings
+
+    def _update(self, resolved: Resolved) -> list[Finding]:
+        told = self._told.pop(resolved.index, None)
+        if told is None:
+            return []
+        if resolved.pending:
+            self._told[resolved.index] = resolved.links
+        return self._problems(self._pending[resolved.index], told, resolved.links, pending=resolved.pending)
+
+    def _problems(
+        self, spot: Spot, before: tuple[Link, ...], links: tuple[Link, ...], *, pending: bool
+    ) -> list[Finding]:
+        """Report what is wrong with the links that are new, once for each id and locator."""
+        known = {link.reference for link in before if link.source is not None}
+        new = {link.reference: link for link in links if link.reference not in known}
+        return [
+            spot.report(link.problem, messages.problem(link, link.problem))
+            for link in new.values()
+            if link.problem is not None and not (pending and link.source is None)
+        ]
+
+    def _misplaced(self, structure: Structure) -> list[Finding]:
+        findings = []
+        for marker in self._markers:
+            place = structure.place(marker.position)
+            if place.in_code:
+                findings.append(marker.report("in-code", messages.IN_CODE))
+            if place.in_emphasis:
+                findings.append(marker.report("in-emphasis", messages.IN_EMPHASIS))
+            if place.on_fence_line:
+                findings.append(marker.report("on-fence-line", messages.ON_FENCE_LINE))
+        for line, markers in groupby(self._markers, key=lambda marker: structure.line(marker.position)):
+            if structure.is_alone(line):
+                findings.append(_all_of(list(markers)).report("alone", messages.ALONE))
+        gathered = len(self._markers) >= _GATHERED and self._markers[0].position > structure.last_word
+        if gathered and structure.several:
+            findings.append(_all_of(self._markers).report("all-at-end", messages.all_at_end(len(self._markers))))
+        return findings
+
+
+def lint(
+    answer: str,
+    sources: Mapping[str, Source] | None = None,
+    *,
+    scope: Scope = "conversation",
+    lines: LocatorRule = "optional",
+    complete: bool = False,
+    **options: Unpack[ParserOptions],
+) -> list[Finding]:
+    """Find where a whole answer breaks the rules of citing: a `Linter` fed once and closed.
+
+    Args:
+        answer: what the model wrote.
+        sources: as for `Linter`.
+        scope: as for `Linter`.
+        lines: as for `Linter`.
+        complete: as for `CitationParser.close`.
+        options: as for `CitationParser`.
+
+    Returns:
+        The findings in the order of the input; those of one place in the order of the guide's table.
+
+    Raises:
+        TypeError, ValueError, ModuleNotFoundError: as `Linter` and `parse` do.
+    """
+    linter = Linter(sources, scope=scope, lines=lines, format=options.get("format", OPENAI))
+    return _sorted([*linter.feed(parse(answer, complete=complete, **options)), *linter.close()])
+
+
+def _structure() -> type[Structure]:
+    try:
+        from .markdown import Structure
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f'{error.name} is not installed; lint needs it: pip install "streamcite[markdown]"', name=error.name
+        ) from None
+    return Structure
+
+
+def _lacks_lines(reference: Reference, source: Source | None) -> bool:
+    return reference.locator is None and (source is None or source.unit == "lines")
+
+
+def _all_of(markers: list[Spot]) -> Spot:
+    return Spot(markers[0].start, markers[-1].end, markers[0].position)
+
+
+def _sorted(findings: list[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda finding: (finding.start, finding.end, _ORDER[finding.rule], finding.message))
