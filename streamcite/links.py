@@ -26,7 +26,7 @@ class _Quoting:
 
     __slots__ = ()
 
-    if not TYPE_CHECKING:  # a checker would take any name for one that a link has
+    if not TYPE_CHECKING:  # pragma: no branch  # a checker would take any name for one that a link has
 
         def __getattr__(self, name: str) -> Passage | None:
             # Python asks here for what is not set. Of a link that is nothing but the passage.

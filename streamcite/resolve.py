@@ -139,7 +139,7 @@ class Resolver:
     def _cite(self, citation: Citation) -> Cited:
         index, position = self._cited, citation.position + self._moved
         size = len(self._sources)  # in front of the look-ups: what comes in between is found by the next ones
-        found = {source_id: self._find(source_id) for source_id in citation.source_ids}
+        found = {source_id: self._find(source_id) for source_id in dict.fromkeys(citation.source_ids)}
         unknown = [source_id for source_id, source in found.items() if source is None]
         links = tuple(self._link(reference, found[reference.source_id]) for reference in citation.references)
         self._cited += 1

@@ -16,17 +16,24 @@ import streamcite
 from streamcite import (
     OPENAI,
     AsyncEventStream,
+    AsyncResolvedStream,
     Citation,
     CitationDict,
     CitationFormat,
     CitationParser,
+    Cited,
     Event,
     EventStream,
+    Link,
     Malformed,
     OtherMarker,
     ParserOptions,
     Passage,
     Reference,
+    Resolved,
+    ResolvedEvent,
+    ResolvedStream,
+    Resolver,
     Source,
     Sources,
 )
@@ -46,6 +53,7 @@ from streamcite.openai import (
     clean_responses,
     responses_events,
 )
+from streamcite.resolve import Problem, resolve
 from streamcite.sse import LineTooLong, ServerSentEvent, SSEDecoder, encode, encode_json
 from streamcite.testing import RecordedAnswer, serve, token_deltas
 
@@ -154,6 +162,43 @@ def registry(citation: Citation) -> Mapping[str, Source]:
     return Sources.from_dict(sources.to_dict())
 
 
+def resolved(event: ResolvedEvent) -> str:
+    match event:
+        case str(text):
+            return text
+        case Cited(citation, links):
+            assert_type(citation, Citation)
+            assert_type(links, tuple[Link, ...])
+            assert_type((event.index, event.position, event.pending), tuple[int, int, bool])
+            assert_type((event.raw, event.text, event.start, event.end), tuple[str, str, int, int])
+            return "".join(map(linked, links))
+        case Resolved():
+            assert_type((event.index, event.links, event.pending), tuple[int, tuple[Link, ...], bool])
+            return event.text
+        case OtherMarker() | Malformed():
+            return event.raw
+        case _:
+            assert_never(event)
+
+
+def linked(link: Link) -> str:
+    assert_type((link.reference, link.source, link.passage), tuple[Reference, Source | None, Passage | None])
+    assert_type((link.number, link.problem), tuple[int | None, Problem | None])
+    link.number = 1  # type: ignore[misc]
+    assert_type(link.other, None)  # type: ignore[attr-defined]
+    return link.passage.text if link.passage else ""
+
+
+def resolving(sources: Mapping[str, Source], events: list[Event]) -> None:
+    resolver = Resolver(sources, "answer", format=OPENAI)
+    assert_type(resolver.feed(events), list[ResolvedEvent])
+    assert_type(resolver.close(), list[ResolvedEvent])
+    assert_type(resolver.pending, bool)
+    assert_type(resolve("text", sources, scope="answer", malformed="keep"), list[ResolvedEvent])
+    Resolver(sources, "all")  # type: ignore[arg-type]
+    Resolver([])  # type: ignore[arg-type]
+
+
 class Chunk:
     delta: str | None
 
@@ -167,6 +212,9 @@ def streams(deltas: list[str], chunks: Iterator[Chunk], complete: Literal[True] 
             assert_type(event, Event)
     assert_type(stream.held, str)
     stream.close()
+    assert_type(streamcite.iter_events(deltas, sources={}, scope="answer"), ResolvedStream)
+    for resolved_event in streamcite.iter_events(chunks, text=lambda chunk: chunk.delta, sources=Sources()):
+        assert_type(resolved_event, ResolvedEvent)
     streamcite.iter_events(chunks, text=lambda chunk: chunk.delta, complete=lambda: True)
     streamcite.iter_events(chunks)  # type: ignore[arg-type]
 
@@ -179,6 +227,7 @@ async def async_streams(deltas: AsyncIterator[str], chunks: AsyncIterator[Chunk]
         async for event in entered:
             assert_type(event, Event)
     await stream.aclose()
+    assert_type(streamcite.aiter_events(deltas, sources={}), AsyncResolvedStream)
     streamcite.aiter_events(chunks, text=lambda chunk: chunk.delta)
     streamcite.aiter_events(chunks)  # type: ignore[arg-type]
 
