@@ -16,6 +16,7 @@ from streamcite.format import DEFAULT_MAX_MARKER, DEFAULT_MAX_PAYLOAD
 from . import texts
 from .formats import read_format
 from .input import Utf8, json_deltas, open_input
+from .material import material
 from .output import Output, OutputClosed
 from .prompt import prompt
 from .report import report
@@ -57,6 +58,7 @@ def streamcite() -> None:
 
 
 streamcite.add_command(prompt)
+streamcite.add_command(material)
 
 
 def _reads_an_answer(command: _F) -> _F:

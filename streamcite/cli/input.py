@@ -38,6 +38,29 @@ def open_input(name: str) -> Iterator[io.FileIO]:
         raise click.ClickException(f"{shown}: {error.strerror}") from None
 
 
+def read_all(file: io.RawIOBase, limit: int) -> bytearray:
+    """Read a file to its end, but no more than about so many bytes.
+
+    Returns:
+        All that it holds; if that is more than ``limit`` bytes, some more than these.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    pieces = bytearray()
+    while len(pieces) <= limit and (piece := _read(file)):
+        pieces += piece
+    return pieces
+
+
+def _read(file: io.RawIOBase) -> bytes:
+    data = file.read(_READ)
+    if data is None:
+        # Not the end: another program has made the file non-blocking.
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+    return data
+
+
 class Utf8:
     """Iterate over a file's text as it arrives: after each read what is there, however the bytes were cut.
 
@@ -58,10 +81,7 @@ class Utf8:
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         offset = 0  # of what the decoder still holds
         while True:
-            data = self._file.read(_READ)
-            if data is None:
-                # Not the end: another program has made the file non-blocking.
-                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+            data = _read(self._file)
             undecoded = decoder.getstate()[0] + data
             text = decoder.decode(data, final=not data)
             self._count(text, undecoded, offset)

@@ -13,7 +13,8 @@ See it:
 Get the clean text of an answer, or all that is in it:
   streamcite clean answer.txt
   streamcite parse answer.txt
-Tell a model how to write them:
+Show sources to a model, and tell it how to cite them:
+  streamcite material sources.json --as tool
   streamcite prompt --material tool
 Also while the answer is being written:
   some-model | streamcite clean
@@ -87,4 +88,34 @@ Examples:
   $ streamcite prompt --material tool --tool file_search
   $ streamcite prompt --material tool-lines --lines required >>system.md
   $ streamcite prompt --material blocks --unsupported omit --considerations
+"""
+
+MATERIAL = """\
+Print sources as a model is shown them.
+
+Reads a JSON list of sources, "-" for standard input. Each is an object with "id" and "text", and where known "title",
+"url", "updated" (a date), "kind", "unit" ("lines", the default, "block" or "document"), "citable" (false for what is
+only shown) and "metadata" (not shown).
+
+\b
+Shown with --as
+  tool        each behind its id as in 【turn0file1】: the form that the command
+              prompt tells of with --material tool
+  tool-lines  each behind "Citation Marker: " and a marker
+  blocks      as <BLOCK id="block1"> ... </BLOCK>
+  messages    as tool, in a JSON list of chat messages of role "tool", one a
+              source; put the ids of your tool calls in place of call_1 ...
+
+But in blocks, the unit says whether lines are numbered as [L1], or a block has a label [Block1]. What a source says is
+made safe where it could pass for a citation or for another source, and standard error is told, a line a source. The
+output is UTF-8, that of messages ASCII.
+
+\b
+Example:
+  $ echo '[{"id": "block1", "text": "Open till nine.\\nNot on Sundays."}]' >sources.json
+  $ streamcite material sources.json --as blocks
+  <BLOCK id="block1">
+  Open till nine.
+  Not on Sundays.
+  </BLOCK>
 """

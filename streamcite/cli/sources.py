@@ -1,0 +1,71 @@
+"""The argument ``SOURCES.json``: what can be cited, from a file."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from streamcite import CitationFormat, Source, Sources
+
+from .input import open_input, read_all
+
+# Five times what the largest document that the benchmarks show takes as JSON: a file without an end meets an error, and
+# not the machine's memory.
+_LARGEST = 2**28  # bytes
+# Of an id in a message: the message says more than which entry it is.
+_LONGEST_ID = 40  # code points
+
+
+def read_sources(name: str, format: CitationFormat) -> Sources:
+    """Read sources from a file; ``-`` is standard input.
+
+    Args:
+        name: the path of a JSON file: a list of objects, each with the fields of a `Source`, ``id`` and ``text`` at
+            least.
+        format: what an id may be.
+
+    Raises:
+        click.ClickException: it cannot be read, or it is no such file; the message names the file, and the entry by its
+            number and its id.
+    """
+    with open_input(name) as file:
+        data = read_all(file, _LARGEST)
+    try:
+        return _build(_parse(data), format)
+    except ValueError as error:
+        raise click.ClickException(f"{'standard input' if name == '-' else name}: {error}") from None
+
+
+def _parse(data: bytearray) -> list[Any]:
+    if len(data) > _LARGEST:
+        raise ValueError(f"larger than {_LARGEST} bytes")
+    try:
+        entries = json.loads(data.decode("utf-8-sig"))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {error.lineno}, column {error.colno}: no JSON: {error.msg}") from None
+    except UnicodeDecodeError:
+        raise ValueError("no UTF-8") from None
+    except RecursionError:  # by json, which has no limit of its own
+        raise ValueError("nested too deeply") from None
+    except ValueError:
+        raise ValueError("holds a number with too many digits") from None
+    if not isinstance(entries, list):
+        raise ValueError("must be a JSON list of sources, each an object")
+    return entries
+
+
+def _build(entries: list[Any], format: CitationFormat) -> Sources:
+    sources = Sources(format)
+    for number, entry in enumerate(entries, 1):
+        try:
+            source = Source.from_dict(entry)
+            if "text" not in entry:
+                raise ValueError("text: is missing")  # noqa: TRY301 - an entry's mistakes are told in one place
+            sources.add(source)
+        except ValueError as error:
+            id = entry.get("id") if isinstance(entry, dict) else None
+            named = f" ({id[:_LONGEST_ID]!a})" if isinstance(id, str) else ""
+            raise ValueError(f"entry {number}{named}: {error}") from None
+    return sources
