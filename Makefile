@@ -40,10 +40,11 @@ lint: $(VENV)/dev.stamp ## Run ruff, mypy and pyright
 demo: $(VENV)/cli.stamp ## Stream a recorded answer into the terminal; ARGS goes to `streamcite demo`
 	@$(BIN)/streamcite demo $(ARGS)
 
-bench: $(VENV)/cli.stamp ## Measure the core, the adapters and the sources; ARGS goes to each
+bench: $(VENV)/cli.stamp ## Measure the core, the adapters, the sources and the resolver; ARGS goes to each
 	$(BIN)/python -m benchmarks core $(ARGS)
 	$(BIN)/python -m benchmarks openai $(ARGS)
 	$(BIN)/python -m benchmarks sources $(ARGS)
+	$(BIN)/python -m benchmarks resolve $(ARGS)
 
 clean: ## Remove the environment and all that was built
 	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache

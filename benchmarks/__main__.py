@@ -1,18 +1,18 @@
-"""Run the benchmarks: ``python -m benchmarks core``, ``openai`` or ``sources``."""
+"""Run the benchmarks: ``python -m benchmarks core``, ``openai``, ``sources`` or ``resolve``."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-from . import core, openai, sources
+from . import core, openai, resolve, sources
 from .report import machine
 
 
 def main() -> int:
     """Print each figure as it is measured, beside its limit; the exit status is 1 if one is over it."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=main.__doc__)
-    parser.add_argument("suite", choices=["core", "openai", "sources"], help="what to measure")
+    parser.add_argument("suite", choices=["core", "openai", "sources", "resolve"], help="what to measure")
     parser.add_argument(
         "--quick", action="store_true", help="shorter streams and fewer passes: rough figures in seconds"
     )
@@ -22,6 +22,8 @@ def main() -> int:
     elif arguments.suite == "sources":
         quick = {"characters": 5_000_000, "sources": 10_000, "passes": 3}
         figures = sources.figures(**quick) if arguments.quick else sources.figures()
+    elif arguments.suite == "resolve":
+        figures = resolve.figures(deltas=10_000, ids=10_000, passes=3) if arguments.quick else resolve.figures()
     else:
         figures = openai.figures(chunks=500, passes=3) if arguments.quick else openai.figures()
     print(machine())

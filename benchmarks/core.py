@@ -89,11 +89,12 @@ def read_iterated(deltas: Sequence[str]) -> None:
 async def read_async(stream: Callable[[AsyncIterator[str]], AsyncIterator[Event]], deltas: Sequence[str]) -> None:
     """Read deltas through a wrapper of an asynchronous iterator."""
     write = StringIO().write
-    async for event in stream(_given(deltas)):
+    async for event in stream(given(deltas)):
         write(str(event))
 
 
-async def _given(deltas: Sequence[str]) -> AsyncIterator[str]:
+async def given(deltas: Sequence[str]) -> AsyncIterator[str]:
+    """Give deltas asynchronously."""
     for delta in deltas:
         yield delta
 

@@ -227,10 +227,11 @@ def hand_out_resolved(given: Given, resolver: Resolver, events: list[Event]) -> 
     """
     given._pending = pending = events[::-1]
     while pending:
-        *late, event = resolver.feed(pending[-1:])
-        yield from late
+        resolved = resolver.feed(pending[-1:])
+        if len(resolved) > 1:
+            yield from resolved[:-1]
         pending.pop()
-        yield event
+        yield resolved[-1]
 
 
 # The two drivers differ in "async" and "await" only. What a delta means is decided by the parser; where it cannot hold

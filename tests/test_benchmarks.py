@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks import core, openai, report, shapes, sources
-from streamcite import Citation, CitationParser, Event, Malformed, iter_events, split_blocks
+from benchmarks import core, openai, report, resolve, shapes, sources
+from streamcite import Citation, CitationParser, Cited, Event, Malformed, iter_events, split_blocks
 from streamcite.units import Lines
 
 DELTAS = 2_000
@@ -110,6 +110,23 @@ def test_every_figure_of_the_sources_is_measured() -> None:
     figures = list(sources.figures(characters=200_000, sources=1_000, passes=1))
     assert len({figure.name for figure in figures}) == len(figures) == 20
     assert all(figure.value > 0 and figure.limit for figure in figures)
+
+
+@pytest.mark.parametrize("name", resolve.STREAM_LIMITS)
+def test_what_the_benchmark_resolves_has_its_sources(name: str) -> None:
+    shape = shapes.make(name, DELTAS)
+    events = list(iter_events(shape.deltas, sources=resolve.sources_of(shape)))
+    cited = [event for event in events if isinstance(event, Cited)]
+    assert "".join(map(str, events)) == shape.clean
+    assert [(event.raw, event.citation.references) for event in cited] == shape.markup
+    assert all(link.passage and not link.problem for event in cited for link in event.links)
+
+
+def test_every_figure_of_the_resolver_is_measured() -> None:
+    figures = list(resolve.figures(deltas=100, ids=100, passes=1))
+    assert len({figure.name for figure in figures}) == len(figures) == 14
+    assert all(figure.value > 0 for figure in figures)
+    assert [figure.limit for figure in figures].count(1.15) == 2
 
 
 def test_a_figure_is_told_beside_its_limit() -> None:
