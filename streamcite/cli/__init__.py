@@ -12,8 +12,8 @@ def main() -> int:
     """Run the command with the arguments of this process.
 
     Returns:
-        The exit status: 0 for done, 2 for bad use or input or a failure (one line on standard error says which), 130
-        for interrupted, 141 where the reader of the output has gone.
+        The exit status: 0 for done, 1 where ``check`` has found something, 2 for bad use or input or a failure (one
+        line on standard error says which), 130 for interrupted, 141 where the reader of the output has gone.
     """
     try:
         from .commands import run

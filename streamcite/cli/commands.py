@@ -14,6 +14,7 @@ from streamcite import CitationFormat, CitationParser, Event, to_dict
 from streamcite.format import DEFAULT_MAX_MARKER, DEFAULT_MAX_PAYLOAD
 
 from . import texts
+from .check import check
 from .formats import read_format
 from .input import Utf8, json_deltas, open_input
 from .material import material
@@ -36,7 +37,7 @@ def run() -> int:
     try:
         # What click prints goes the way of all output. Its own way of ending prints several lines for an error.
         with redirect_stdout(Output()):
-            streamcite.main(prog_name="streamcite", standalone_mode=False)
+            status = streamcite.main(prog_name="streamcite", standalone_mode=False)
     except click.UsageError as error:
         see = f" (see '{error.ctx.command_path} --help')" if error.ctx else ""
         report(error.format_message().rstrip(".") + see)
@@ -48,7 +49,7 @@ def run() -> int:
         return 130
     except OutputClosed:
         return 141
-    return 0
+    return status or 0
 
 
 @click.group(help=texts.STREAMCITE, no_args_is_help=False)
@@ -59,6 +60,7 @@ def streamcite() -> None:
 
 streamcite.add_command(prompt)
 streamcite.add_command(material)
+streamcite.add_command(check)
 
 
 def _reads_an_answer(command: _F) -> _F:

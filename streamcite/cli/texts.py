@@ -16,11 +16,13 @@ Get the clean text of an answer, or all that is in it:
 Show sources to a model, and tell it how to cite them:
   streamcite material sources.json --as tool
   streamcite prompt --material tool
+Find what is wrong with its citations:
+  streamcite check answer.txt --sources sources.json
 Also while the answer is being written:
   some-model | streamcite clean
 
-Exit status: 0 done; 2 bad use, bad input or a failure, which one line on standard error names; 130 interrupted; 141
-where the reader of the output has gone.
+Exit status: 0 done; 1 check has found something; 2 bad use, bad input or a failure, which one line on standard error
+names; 130 interrupted; 141 where the reader of the output has gone.
 """
 
 PARSE = """\
@@ -118,4 +120,29 @@ Example:
   Open till nine.
   Not on Sundays.
   </BLOCK>
+"""
+
+CHECK = """\
+Check the citations of an answer.
+
+Reads ANSWER, or standard input, and the sources that it could cite: a JSON list as the command material reads. Tells of
+each marker that is malformed, names a source or lines that are not there, or stands where none should: in code, in
+emphasis, before punctuation, alone in a line or all together at the end; and of ids outside a marker. Each is told with
+its line, a caret under it, and what to change.
+
+With --json it prints a list of objects with "rule", "severity" ("error" or "warning"), "message", and where it stands:
+from "start" to "end" in the answer, at "position" in its clean text, in code points. The output is ASCII.
+
+\b
+Example:
+  $ echo '[{"id": "block1", "text": "Open till nine."}]' >sources.json
+  $ echo 'Open till nine, says block1.' >answer.txt
+  $ streamcite check answer.txt --sources sources.json
+  answer.txt:1:22: error: Take block1 out of the text: an id is written in a
+  marker only. [bare-id]
+      Open till nine, says block1.
+                           ^~~~~~
+  ...
+
+Exit status: 0 nothing found; 1 something was; 2 bad use or input.
 """

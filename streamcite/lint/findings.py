@@ -53,8 +53,8 @@ class Finding:
         rule: which one.
         severity: ``error`` where a reader loses a citation or is misled; else ``warning``.
         message: what to change, in one sentence.
-        start, end: the part of the input that breaks it, in code points: a marker, or an id in the text. They are equal
-            where something is missing.
+        start, end: the part of the input that breaks it, in code points: a marker, an id in the text, several markers
+            and what is between them; of an answer without citations all.
         position: where that stands in the clean text, in code points.
     """
 

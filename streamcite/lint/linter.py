@@ -117,7 +117,7 @@ class Linter:
             text = "".join(self._text)
             findings += self._misplaced(self._structure(text, [marker.position for marker in self._markers]))
         elif any(source.citable for source in (self._sources or {}).values()):
-            findings.append(Spot(self._read, self._read, self._shown).report("uncited", messages.UNCITED))
+            findings.append(Spot(0, self._read, 0).report("uncited", messages.UNCITED))
         return _sorted(findings)
 
     def _resolve(self, event: Event | ResolvedEvent) -> list[Finding]:
