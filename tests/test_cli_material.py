@@ -1,13 +1,15 @@
-"""The command ``streamcite material``: what the functions of `streamcite.material` give, and what a user can do wrong."""
+"""The command ``streamcite material``: what the functions of the package give, and what a user can do wrong."""
 
 import json
 import re
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
-from streamcite import CHATGPT, CitationFormat, Source, Sources
+from streamcite import CHATGPT, OPENAI, CitationFormat, Source, Sources
+from streamcite.cli.sources import read_sources
 from streamcite.material import Material, render_blocks, render_messages, render_tool_result
 from tests.processes import run, shell
 
@@ -76,9 +78,9 @@ def test_what_was_made_safe_is_told_in_a_line_a_source(form: str) -> None:
     done = run("material", "-", "--as", form, stdin=json.dumps(hostile).encode())
     assert done.returncode == 0
     assert "\ue201" not in done.stdout.decode().replace("a1\ue201", "").replace("b2\ue201", "").replace("c3\ue201", "")
+    text = "in its text: 1 token (in line 3), 2 block tags (from line 2)"
     assert done.stderr.decode().splitlines() == [
-        "streamcite: a1: made safe in its title: 1 line break, 1 token; "
-        "in its text: 1 token (in line 3), 2 block tags (from line 2)",
+        f"streamcite: a1: made safe in its title: 1 line break, 1 token; {text}",
         "streamcite: c3: made safe in its url: 1 bracketed id; in its text: 1 line label (in line 1)",
     ]
 
@@ -133,16 +135,26 @@ GOOD = {"id": "a1", "text": ""}
         ([GOOD, {"id": "b2", "text": "", "metadata": []}], "entry 2 ('b2'): metadata: must be a mapping, not []"),
         ([GOOD, {"id": "b2", "text": "", "body": ""}], "entry 2 ('b2'): body: no field of a source; there are "),
         ([GOOD, {"id": "L1", "text": ""}], "entry 2 ('L1'): id: 'L1' is no source id of this format"),
-        ([GOOD, {"id": "é\n" * 99 + "é", "text": ""}], r"entry 2 ('\xe9\n\xe9"),
+        ([GOOD, {"id": "é\n" * 99 + "é", "text": ""}], r"entry 2 ('" + r"\xe9\n" * 20 + "'): id: "),
         ([GOOD, {"id": "a1", "text": "b"}], "entry 2 ('a1'): id: 'a1' is already that of another source"),
     ],
 )
-def test_a_wrong_file_is_one_line_that_names_the_entry(written: bytes | list[Any], message: str) -> None:
-    stdin = written if isinstance(written, bytes) else json.dumps(written).encode()
-    done = run("material", "-", "--as", "tool", stdin=stdin)
+def test_a_wrong_file_is_an_error_that_names_the_entry(
+    tmp_path: Path, written: bytes | list[Any], message: str
+) -> None:
+    path = tmp_path / "sources.json"
+    path.write_bytes(written if isinstance(written, bytes) else json.dumps(written).encode())
+    with pytest.raises(click.ClickException, match=f"^{re.escape(f'{path}: {message}')}"):
+        read_sources(str(path), OPENAI)
+
+
+def test_a_wrong_file_is_one_line() -> None:
+    wrong = [*ENTRIES, {"id": "L1", "text": "line\nline"}]
+    done = run("material", "-", "--as", "tool", stdin=json.dumps(wrong).encode())
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.decode().startswith(f"streamcite: standard input: {message}")
-    assert done.stderr.count(b"\n") == 1
+    assert done.stderr.decode() == (
+        "streamcite: standard input: entry 4 ('L1'): id: 'L1' is no source id of this format\n"
+    )
 
 
 def test_an_id_that_no_line_can_show_is_refused(tmp_path: Path) -> None:

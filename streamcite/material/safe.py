@@ -129,8 +129,10 @@ def _at_line_start(pattern: str) -> _Rule:
     return _places(f"[{LINE_ENDS}]{_BLANK}(?={pattern})")
 
 
+_TAG = "BLOCK(?![A-Za-z0-9_-])"
 _INLINE: tuple[tuple[Kind, _Rule], ...] = (
-    ("block tag", _places(rf"<{_SPACE}(?=(?:/{_SPACE})?+BLOCK(?![A-Za-z0-9_-]))")),
+    # With a blank in it, it is a tag only if it has an end: "a < block" is none.
+    ("block tag", _places(rf"<(?:(?=/?{_TAG})|{_SPACE}(?=(?:/{_SPACE})?+{_TAG}[^<>]*>))")),
     ("bracketed id", _places(f"【{_BLANK}(?={TURN_ID})")),
 )
 _AT_LINE_START: tuple[tuple[Kind, _Rule], ...] = (
