@@ -111,10 +111,32 @@ class Resolver:
         """
         if self._closed:
             raise ResolverClosed("feed() after close(): make a new resolver for a new answer")
-        resolved = self._arrivals() if self._open else []
+        resolved = self.arrivals()
         for event in events:
             resolved.append(event if isinstance(event, str) else self._resolve(event))
         return resolved
+
+    def arrivals(self) -> list[ResolvedEvent]:
+        """Tell what became known of pending citations since this was told last; `feed` and `close` begin with it.
+
+        Returns:
+            A `Resolved` for each citation of which a source came, in the order of the citations.
+
+        Raises:
+            TypeError: the mapping holds something else than a source.
+        """
+        if not self._open or (size := len(self._sources)) == self._size:
+            return []
+        self._size = size
+        # The fewer are looked up among the more, so that many unknown ids cost no more than many sources do.
+        candidates = tuple(self._sources) if size < len(self._awaited) else self._awaited
+        arrived = {
+            source_id: source
+            for source_id in candidates
+            if source_id in self._awaited and (source := self._find(source_id)) is not None
+        }
+        touched = {index for source_id in arrived for index in self._awaited.pop(source_id)}
+        return [self._update(index, arrived) for index in sorted(touched)]
 
     def close(self) -> list[ResolvedEvent]:
         """Say that the answer has ended: what is unknown is final.
@@ -123,7 +145,7 @@ class Resolver:
             The last `Resolved` of each citation that was pending; from a second call on an empty list.
         """
         self._closed = True
-        last = self._arrivals() if self._open else []
+        last = self.arrivals()
         last += [Resolved(index, links) for index, links in self._open.items()]
         self._open.clear()
         self._awaited.clear()
@@ -154,22 +176,6 @@ class Resolver:
             for source_id in unknown:
                 self._awaited.setdefault(source_id, []).append(index)
         return Cited(citation, index, position, links, pending=bool(unknown))
-
-    def _arrivals(self) -> list[ResolvedEvent]:
-        """Tell what is new of the pending citations; at once where no source is."""
-        size = len(self._sources)
-        if size == self._size:
-            return []
-        self._size = size
-        # The fewer are looked up among the more, so that many unknown ids cost no more than many sources do.
-        candidates = tuple(self._sources) if size < len(self._awaited) else self._awaited
-        arrived = {
-            source_id: source
-            for source_id in candidates
-            if source_id in self._awaited and (source := self._find(source_id)) is not None
-        }
-        touched = {index for source_id in arrived for index in self._awaited.pop(source_id)}
-        return [self._update(index, arrived) for index in sorted(touched)]
 
     def _update(self, index: int, arrived: Mapping[str, Source]) -> Resolved:
         links = tuple(

@@ -223,15 +223,20 @@ async def _picked(chunks: AsyncIterator[Any], text: _Text) -> AsyncGenerator[str
 def hand_out_resolved(given: Given, resolver: Resolver, events: list[Event]) -> Iterator[ResolvedEvent]:
     """Give events one by one, each resolved when it is asked for, so that a source may come in front of any of them.
 
-    Until then they are pending as they were read.
+    Until then they are pending as they were read. What a source makes known is told in front of all else, also if it
+    comes while that is told, so that it stands at the same place however the text was cut.
     """
     given._pending = pending = events[::-1]
-    while pending:
-        resolved = resolver.feed(pending[-1:])
-        if len(resolved) > 1:
-            yield from resolved[:-1]
-        pending.pop()
-        yield resolved[-1]
+    while True:
+        while late := resolver.arrivals():
+            yield from late
+        if not pending:
+            return
+        event = pending.pop()
+        if isinstance(event, str):
+            yield event  # as `feed` does
+        else:
+            yield from resolver.feed((event,))
 
 
 # The two drivers differ in "async" and "await" only. What a delta means is decided by the parser; where it cannot hold
