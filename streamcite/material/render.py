@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -11,13 +10,12 @@ from streamcite.format import OPENAI, CitationFormat
 from streamcite.sources import Source, marker_of
 
 from .content import read_about
-from .safe import LINE_ENDS, Change, Field, Found, guard_for
+from .safe import LINE_BREAK, Change, Field, Found, guard_for
 
 # What stands between two sources in one text. The reader takes just this off, so that a text is exact.
 _BETWEEN = "\n\n"
 # Lines are numbered in pieces of at least this many code points, so that no list of all lines is ever in memory.
 _PIECE = 2**20
-_LINE_END = re.compile(f"[{LINE_ENDS}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +144,7 @@ def _materials(
             yield _material(source, format, form)
         elif source.id not in shown:
             shown[source.id] = source
-            if _LINE_END.search(source.id):
+            if LINE_BREAK.search(source.id):
                 raise ValueError(f"id: {source.id!r} holds a line break")
             marker_of(source.id, format)  # which raises for an id that nobody can cite
             yield _material(source, format, form)

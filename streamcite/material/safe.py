@@ -24,6 +24,7 @@ Kind: TypeAlias = Literal[
 
 # What a reader may take for the end of a line (`str.splitlines`), though only the first ends one of ours.
 LINE_ENDS = "\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
+LINE_BREAK = re.compile(f"\r\n|[{LINE_ENDS}]")
 # What is not seen at the beginning of a line: controls and marks of direction and the like, and blanks.
 _UNSEEN = "\x00-\x08\x0e-\x1b\x7f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
 _BLANK = f"[ \t\x1f\xa0\u1680\u2000-\u200a\u202f\u205f\u3000{_UNSEEN}]*+"
@@ -79,8 +80,8 @@ class Guard:
         self._is_id = re.compile(format.source_id).fullmatch
 
     def is_id(self, text: str) -> bool:
-        """Say whether this may be a source id, as far as the format's pattern says: what can be none is not read."""
-        return text == text.strip() != "" and self._is_id(text) is not None
+        """Say whether this can stand in a line as a source id, as far as the format's pattern says."""
+        return text == text.strip() != "" and not LINE_BREAK.search(text) and self._is_id(text) is not None
 
     def text(self, text: str) -> tuple[str, list[Found]]:
         """Give a text of several lines made safe, and what was found in it."""
@@ -89,7 +90,7 @@ class Guard:
     def line(self, text: str) -> tuple[str, list[Found]]:
         """Give a text made safe and of one line, and what was found in it."""
         # That it had lines is of no interest to what is found then.
-        joined, count = _LINE_BREAK.subn(" ", text)
+        joined, count = LINE_BREAK.subn(" ", text)
         safe, found = self._guard(joined, _INLINE)
         return safe, [*([Found("line break", count, 1)] if count else []), *found]
 
@@ -141,7 +142,6 @@ _AT_LINE_START: tuple[tuple[Kind, _Rule], ...] = (
     ("citation marker line", _at_line_start(f"Citation{_BLANK}Marker{_BLANK}[:\uff1a]")),
 )
 _ID_LINE = re.compile(rf"[{LINE_ENDS}]{_BLANK}(?={BRACKETED}{_BLANK}(?:[{LINE_ENDS}]|\Z))")
-_LINE_BREAK = re.compile(f"\r\n|[{LINE_ENDS}]")
 
 
 def _unused(wanted: str, taken: Container[str]) -> str:

@@ -106,9 +106,10 @@ def _lines(text: str, format: CitationFormat, is_id: _IsId) -> Iterator[_Opening
 def _marked(line: str, format: CitationFormat) -> str | None:
     """Give the id in the first marker behind ``Citation Marker:``."""
     if format.start in line:
-        for event in parse(line.lstrip()[:_MARKER_LINE], format=format):
+        for event in parse(line.lstrip()[:_MARKER_LINE], format=format, complete=True):
             if isinstance(event, Citation):
-                return event.references[0].source_id
+                id = event.references[0].source_id
+                return id if guard_for(format).is_id(id) else None
     return None
 
 
