@@ -8,7 +8,6 @@ from bisect import bisect_right
 from itertools import accumulate
 
 import click
-from rich.cells import cell_len
 
 from streamcite import CitationFormat
 from streamcite.lint import Finding, LocatorRule, lint
@@ -88,7 +87,10 @@ class _View:
     """Show findings in the answer as the model wrote it: the line, a caret under what is wrong, and the message."""
 
     def __init__(self, name: str, answer: str, format: CitationFormat, *, colour: bool) -> None:
+        from rich.cells import cell_len  # with --json nothing is drawn
+
         self._name = name
+        self._cells = cell_len
         self._lines = answer.split("\n")
         self._starts = list(accumulate((len(line) + 1 for line in self._lines), initial=0))
         self._colour = colour
@@ -103,12 +105,12 @@ class _View:
         begin = max(column - _BEFORE, 0) if len(line) > _SHOWN else 0
         end = min(column + finding.end - finding.start, begin + _SHOWN)
         before, wrong, behind = map(self._visible, (line[begin:column], line[column:end], line[end : begin + _SHOWN]))
-        caret = "^" + "~" * (cell_len(wrong) - 1)
+        caret = "^" + "~" * (self._cells(wrong) - 1)
         return (
             f"{self._name}:{number + 1}:{column + 1}: {self._styled(finding, finding.severity)}: {finding.message} "
             f"[{finding.rule}]\n"
             f"{f'    {before}{wrong}{behind}'.rstrip()}\n"
-            f"    {' ' * cell_len(before)}{self._styled(finding, caret)}\n"
+            f"    {' ' * self._cells(before)}{self._styled(finding, caret)}\n"
         )
 
     def _visible(self, text: str) -> str:

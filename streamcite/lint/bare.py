@@ -19,7 +19,7 @@ _ADDRESS = re.compile(r"://[!#-&*-;=?-Z_a-z~]*")
 _RESULT = re.compile(rf"{_ADDRESS.pattern}|(turn[0-9]+[A-Za-z]+[0-9]+)")
 _BEFORE = re.compile(rf"{_CHARACTER}_{{0,2}}\Z")
 _BEHIND = re.compile(f"_{{0,2}}{_CHARACTER}")
-_LAST_BLANK = re.compile(r"\s(?=\S*\Z)")
+_DIGITS = re.compile(r"\d+")
 _OPENING, _CLOSING = "【", "】"
 
 
@@ -73,13 +73,13 @@ class _Stretch:
 
     def read(self, text: str) -> list[Finding]:
         """Take more of it."""
-        blank = _LAST_BLANK.search(text)
-        if blank is None:
+        blank = max(text.rfind(" "), text.rfind("\n"))
+        if blank < 0:
             self._unread.append(text)
             return []
-        self._unread.append(text[: blank.start()])
+        self._unread.append(text[:blank])
         findings = self._settle()
-        self._unread.append(text[blank.start() :])
+        self._unread.append(text[blank:])
         return findings
 
     def end(self) -> list[Finding]:
@@ -104,6 +104,8 @@ class _Stretch:
         self._unread.clear()
         self._pieces.append(text)
         self._length += len(text)
+        if "turn" not in text:
+            return []
         places = [found.span(1) for found in _RESULT.finditer(text) if found[1] and _is_whole(text, *found.span(1))]
         self._found += [(begin + offset, end + offset) for begin, end in places]
         return [self._report(text, begin, end, offset) for begin, end in places]
@@ -121,36 +123,50 @@ class _Known:
 
     def __init__(self, ids: Iterable[str]) -> None:
         self._ids: set[str] = set()
-        # By the longest word of an id: where in it that begins, and how long the id is.
+        # By the longest word of an id that holds a digit: where in the id that begins, and how long the id is.
         self._shapes: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
         for source_id in ids:
-            if any(map(str.isalpha, source_id)) and any(map(str.isdigit, source_id)):
-                word = max(_WORD.finditer(source_id), key=lambda found: len(found[0]), default=None)
-                if word is not None:
+            if any(map(str.isalpha, source_id)) and not _RESULT.fullmatch(source_id):
+                words = (found for found in _WORD.finditer(source_id) if _DIGITS.search(found[0]))
+                if longest := max(words, key=lambda found: len(found[0]), default=None):
                     self._ids.add(source_id)
-                    self._shapes[word[0]].add((word.start(), len(source_id)))
+                    self._shapes[longest[0]].add((longest.start(), len(source_id)))
 
     def __bool__(self) -> bool:
         return bool(self._ids)
 
     def find(self, text: str) -> Iterator[tuple[int, int]]:
         """Give the begin and the end of each in order, the longest where several begin; none overlap."""
-        addresses = [found.span() for found in _ADDRESS.finditer(text)]
-        addresses.reverse()
         behind = 0
-        for word in _WORD.finditer(text):
-            shapes = self._shapes.get(word[0])
-            while addresses and addresses[-1][1] <= word.start():
-                addresses.pop()
-            if not shapes or (addresses and addresses[-1][0] < word.start()):
-                continue
-            for offset, length in sorted(shapes, key=lambda shape: (shape[0], shape[1]), reverse=True):
-                begin = word.start() - offset
-                end = begin + length
-                if begin >= behind and text[begin:end] in self._ids and _is_whole(text, begin, end):
-                    yield begin, end
-                    behind = end
+        for start, end in _words_with_digits(text):
+            for offset, length in sorted(self._shapes.get(text[start:end], ()), reverse=True):
+                begin = start - offset
+                source_id = text[max(begin, 0) : begin + length]
+                if begin >= behind and source_id in self._ids and _is_whole(text, begin, begin + length):
+                    behind = begin + length
+                    yield begin, behind
                     break
+
+
+def _words_with_digits(text: str) -> Iterator[tuple[int, int]]:
+    """Give the begin and end of each word that holds a digit, but for the paths of addresses."""
+    # Few words hold any, so that it is the digits that are looked for.
+    addresses = iter([*(found.span() for found in _ADDRESS.finditer(text)), (len(text), len(text))])
+    address, address_end = next(addresses)
+    end = 0
+    for digits in _DIGITS.finditer(text):
+        if digits.start() < end:
+            continue
+        while address_end <= digits.start() < len(text):
+            address, address_end = next(addresses)
+        if address <= digits.start():
+            continue
+        start = digits.start()
+        while start > end and _WORD.match(text, start - 1):
+            start -= 1
+        word = _WORD.match(text, start)
+        end = word.end() if word else digits.end()
+        yield start, end
 
 
 def _is_whole(text: str, begin: int, end: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 Rule: TypeAlias = Literal[
     "malformed-marker",
@@ -70,8 +70,7 @@ class Finding:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(NamedTuple):
     """A part of the input, and where it stands in the clean text; offsets in code points."""
 
     start: int

@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, TypeAlias
 
 from markdown_it import MarkdownIt
@@ -20,6 +21,9 @@ from markdown_it.utils import EnvType
 # What HTML has for emphasis and code, as far as it is in use.
 _TAG = re.compile(r"<(/?)(b|strong|i|em|code|pre)(?=[\s/>])[^<>]*>", re.IGNORECASE)
 _CODE_TAGS = ("code", "pre")
+
+# Without one of these there is neither.
+_MARKS = re.compile("[*_`<]")
 
 # The first and the last point of a stretch of text.
 _Span: TypeAlias = tuple[int, int]
@@ -57,14 +61,19 @@ class Marked:
     emphasis: Spans
 
 
-def read_inline(reader: MarkdownIt, content: str, env: EnvType) -> Marked:
+_PLAIN = Marked(Spans(()), Spans(()))
+
+
+def read_inline(content: str, env: EnvType) -> Marked:
     """Read the inline content of a block.
 
     Args:
-        reader: as `prepare` has made it.
         content: what an inline token of the block holds.
         env: that of the block parse, which knows the link references.
     """
+    if not _MARKS.search(content):
+        return _PLAIN
+    reader = _reader()
     state = _State(content, reader, env, [])
     reader.inline.tokenize(state)
     for rule in reader.inline.ruler2.getRules(""):
@@ -93,8 +102,10 @@ def read_html(content: str) -> Marked:
     return Marked(Spans(tags.code), Spans(tags.emphasis))
 
 
-def prepare(reader: MarkdownIt) -> MarkdownIt:
-    """Let a reader's inline parser note where code ends, for `read_inline`."""
+@cache
+def _reader() -> MarkdownIt:
+    # With the nesting that CommonMark's preset allows: each level of brackets that are no links reads them once more.
+    reader = MarkdownIt("commonmark").enable("strikethrough")
     reader.inline.ruler.at("backticks", _backtick)
     return reader
 
@@ -102,14 +113,17 @@ def prepare(reader: MarkdownIt) -> MarkdownIt:
 class _State(StateInline):
     """Note in each token that a rule pushes where in the text that was: where what it stands for begins."""
 
+    _run, _pushed = -1, 0
+
     def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
-        before = self.tokens[-1] if self.tokens else None
         token = super().push(ttype, tag, nesting)
         at = self.pos
-        # The rule for emphasis pushes a token for each character of a run, and only then goes on.
-        if ttype == "text" and before is not None and before is self.tokens[-2] and before.meta.get("run") == at:
-            at = before.meta["at"] + 1
-        token.meta["at"], token.meta["run"] = at, self.pos
+        if ttype == "text":
+            # The rule for emphasis pushes a token for each character of a run, and only then goes on.
+            self._pushed = self._pushed + 1 if at == self._run else 0
+            self._run = at
+            at += self._pushed
+        token.meta["at"] = at
         return token
 
 

@@ -19,9 +19,10 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
-from .inline import Marked, prepare, read_html, read_inline
+from .inline import Marked, read_html, read_inline
 
-# Deeper than any answer nests, and far from Python's own limit. What is nested deeper is in no block.
+# Blocks, in levels of markdown-it: deeper than any answer nests, and far from Python's own limit. What is nested deeper
+# is in no block.
 _NESTING = 100
 _WORD = re.compile(r"\w")
 # A line without words: blanks, marks of Markdown, punctuation of any script.
@@ -136,7 +137,7 @@ class Structure:
             if leaf.kind == "html":
                 leaf.marked = read_html("\n".join(self._lines[leaf.begin : leaf.end]))
             else:
-                leaf.marked = read_inline(_reader(), leaf.token.content, self._env)
+                leaf.marked = read_inline(leaf.token.content, self._env)
         return leaf.marked
 
     def _is_closed(self, fence: _Leaf) -> bool:
@@ -184,9 +185,9 @@ class _Leaf:
 
 @cache
 def _reader() -> MarkdownIt:
-    reader = MarkdownIt("commonmark", {"maxNesting": _NESTING}).enable(["strikethrough", "table"])
+    reader = MarkdownIt("commonmark", {"maxNesting": _NESTING}).enable("table")
     reader.core.ruler.enableOnly(["block"])  # of the inline content only what is asked for is read
-    return prepare(reader)
+    return reader
 
 
 def _anchors(leaf: _Leaf, lines: Sequence[str]) -> Iterator[tuple[int, tuple[int, int, int]]]:
