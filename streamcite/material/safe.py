@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Literal, NamedTuple, TypeAlias
 
 from streamcite.format import CitationFormat
@@ -74,9 +75,8 @@ class Guard:
         self._substitute = _unused("\ufffd", taken)
         self._characters = [token for token in tokens if len(token) == 1]
         # Each occurrence is broken behind its first character, also where several overlap.
-        self._tokens = [
-            _places(f"{re.escape(token[0])}(?={re.escape(token[1:])})", re.NOFLAG) for token in tokens if token[1:]
-        ]
+        broken = (f"{re.escape(token[0])}(?={re.escape(token[1:])})" for token in tokens if token[1:])
+        self._inline: list[_Rule] = [*(_rule("token", re.compile(pattern)) for pattern in broken), *_INLINE]
         self._is_id = re.compile(format.source_id).fullmatch
 
     def is_id(self, text: str) -> bool:
@@ -85,30 +85,42 @@ class Guard:
 
     def text(self, text: str) -> tuple[str, list[Found]]:
         """Give a text of several lines made safe, and what was found in it."""
-        return self._guard(text, (*_INLINE, *_AT_LINE_START, ("bracketed id", self._id_lines)))
+        return self._guard(text, [*self._inline, self._line_starts])
 
     def line(self, text: str) -> tuple[str, list[Found]]:
         """Give a text made safe and of one line, and what was found in it."""
-        # That it had lines is of no interest to what is found then.
         joined, count = LINE_BREAK.subn(" ", text)
-        safe, found = self._guard(joined, _INLINE)
+        safe, found = self._guard(joined, self._inline)
         return safe, [*([Found("line break", count, 1)] if count else []), *found]
 
-    def _guard(self, text: str, rules: Iterable[tuple[Kind, _Rule]]) -> tuple[str, list[Found]]:
-        found: list[Found] = []
+    def _guard(self, text: str, rules: Iterable[_Rule]) -> tuple[str, list[Found]]:
         text = "\n" + text  # so that every line has one in front of it
+        found: list[Found] = []
         for token in self._characters:
-            if count := text.count(token):
-                found.append(Found("token", count, text.count("\n", 0, text.index(token))))
+            if times := text.count(token):
+                found.append(Found("token", times, text.count("\n", 0, text.index(token))))
                 text = text.replace(token, self._substitute)
-        for kind, rule in chain((("token", rule) for rule in self._tokens), rules):
-            if places := list(rule(text)):
-                found.append(Found(kind, len(places), text.count("\n", 0, places[0])))
-                text = self._escape.join(text[i:j] for i, j in pairwise([0, *places, len(text)]))
+        for rule in rules:
+            pieces: list[str] = []
+            times_of: Counter[Kind] = Counter()
+            first: dict[Kind, int] = {}
+            end = 0
+            for kind, place in rule(text):
+                times_of[kind] += 1
+                first.setdefault(kind, place)
+                pieces.append(text[end:place])
+                end = place
+            if pieces:
+                found += (Found(kind, times_of[kind], text.count("\n", 0, place)) for kind, place in first.items())
+                text = self._escape.join([*pieces, text[end:]])
         return text[1:], _summed(found)
 
-    def _id_lines(self, text: str) -> Iterator[int]:
-        return (match.end() for match in _ID_LINE.finditer(text) if self.is_id(match["id"]))
+    def _line_starts(self, text: str) -> Iterator[tuple[Kind, int]]:
+        for match in _LINE_START.finditer(text):
+            if not (id := match["id"]):
+                yield _LINE_KINDS[match.lastgroup or ""], match.end()
+            elif self.is_id(id):
+                yield "bracketed id", match.end()
 
 
 @lru_cache(maxsize=64)
@@ -117,31 +129,29 @@ def guard_for(format: CitationFormat) -> Guard:
     return Guard(format)
 
 
-# Gives the places in a text where an escape must stand.
-_Rule: TypeAlias = Callable[[str], Iterable[int]]
+# Gives the places in a text where an escape must stand, each with what is found there.
+_Rule: TypeAlias = Callable[[str], Iterable[tuple[Kind, int]]]
 
 
-def _places(pattern: str, flags: re.RegexFlag = re.IGNORECASE) -> _Rule:
-    finditer = re.compile(pattern, flags).finditer
-    return lambda text: (match.end() for match in finditer(text))
-
-
-def _at_line_start(pattern: str) -> _Rule:
-    return _places(f"[{LINE_ENDS}]{_BLANK}(?={pattern})")
+def _rule(kind: Kind, pattern: re.Pattern[str]) -> _Rule:
+    return lambda text: ((kind, match.end()) for match in pattern.finditer(text))
 
 
 _TAG = "BLOCK(?![A-Za-z0-9_-])"
-_INLINE: tuple[tuple[Kind, _Rule], ...] = (
+_INLINE = (
     # With a blank in it, it is a tag only if it has an end: "a < block" is none.
-    ("block tag", _places(rf"<(?:(?=/?{_TAG})|{_SPACE}(?=(?:/{_SPACE})?+{_TAG}[^<>]*>))")),
-    ("bracketed id", _places(f"【{_BLANK}(?={TURN_ID})")),
+    _rule("block tag", re.compile(rf"<(?:(?=/?{_TAG})|{_SPACE}(?=(?:/{_SPACE})?+{_TAG}[^<>]*>))", re.IGNORECASE)),
+    _rule("bracketed id", re.compile(f"【{_BLANK}(?={TURN_ID})", re.IGNORECASE)),
 )
-_AT_LINE_START: tuple[tuple[Kind, _Rule], ...] = (
-    ("line label", _at_line_start(r"\[L[0-9]+\](?:\s|\Z)")),
-    ("block label", _at_line_start(r"\[Block[0-9]+\](?:\s|\Z)")),
-    ("citation marker line", _at_line_start(f"Citation{_BLANK}Marker{_BLANK}[:\uff1a]")),
+_LINE_KINDS: dict[str, Kind] = {"line": "line label", "block": "block label", "header": "citation marker line"}
+_LINE_START = re.compile(
+    rf"[{LINE_ENDS}]{_BLANK}(?="
+    rf"(?P<line>\[L[0-9]+\](?:\s|\Z))"
+    rf"|(?P<block>\[Block[0-9]+\](?:\s|\Z))"
+    rf"|(?P<header>Citation{_BLANK}Marker{_BLANK}[:\uff1a])"
+    rf"|{BRACKETED}{_BLANK}(?:[{LINE_ENDS}]|\Z))",
+    re.IGNORECASE,
 )
-_ID_LINE = re.compile(rf"[{LINE_ENDS}]{_BLANK}(?={BRACKETED}{_BLANK}(?:[{LINE_ENDS}]|\Z))")
 
 
 def _unused(wanted: str, taken: Container[str]) -> str:
