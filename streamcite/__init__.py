@@ -5,6 +5,7 @@ from .events import Citation, Event, Malformed, OtherMarker, Reference, from_dic
 from .format import CHATGPT, OPENAI, CitationFormat
 from .guide import CitationDict, extract_citations, strip_citations
 from .links import Cited, Link, Resolved, ResolvedEvent
+from .material import Material, read_material, render_blocks, render_messages, render_tool_result
 from .options import ParserOptions
 from .parser import CitationParser, ParserClosed, clean, parse
 from .prompt import instructions
@@ -27,6 +28,7 @@ __all__ = [
     "EventStream",
     "Link",
     "Malformed",
+    "Material",
     "OtherMarker",
     "ParserClosed",
     "ParserOptions",
@@ -45,6 +47,10 @@ __all__ = [
     "instructions",
     "iter_events",
     "parse",
+    "read_material",
+    "render_blocks",
+    "render_messages",
+    "render_tool_result",
     "split_blocks",
     "strip_citations",
     "to_dict",

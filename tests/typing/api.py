@@ -26,6 +26,7 @@ from streamcite import (
     EventStream,
     Link,
     Malformed,
+    Material,
     OtherMarker,
     ParserOptions,
     Passage,
@@ -160,6 +161,20 @@ def registry(citation: Citation) -> Mapping[str, Source]:
     sources.mark_cited(*citation.source_ids)
     assert_type(sources.never_cited, tuple[str, ...])
     return Sources.from_dict(sources.to_dict())
+
+
+def material(sources: Sources) -> str:
+    shown = streamcite.render_tool_result(sources, format=OPENAI)
+    assert_type(shown, Material)
+    assert_type(streamcite.render_messages(sources.tool_call().results), tuple[Material, ...])
+    assert_type(streamcite.render_blocks([Source("a")]), Material)
+    assert_type(Material.join([shown]).ids, tuple[str, ...])
+    assert_type([(change.source_id, change.count, change.line) for change in shown.changes], list[tuple[str, int, int]])
+    assert_type(streamcite.read_material(shown.text), Sources)
+    messages = [{"role": "tool", "content": str(shown)}]
+    assert_type(streamcite.read_material(messages, roles={"tool"}, format=OPENAI), Sources)
+    streamcite.render_blocks("text")  # type: ignore[arg-type]
+    return str(shown)
 
 
 def resolved(event: ResolvedEvent) -> str:
