@@ -52,6 +52,10 @@ class Given:
             raise RuntimeError("this stream is being read already: iterate over it, or over its iter_parts(), not both")
         self._begun = True
 
+    def error(self, error: Exception) -> Exception:
+        """Give the error to raise for one that what was given raised: the same, where nothing else is said."""
+        return error
+
     @property
     def pending(self) -> list[Any]:
         """Give what was read and not handed out yet, in order."""
@@ -107,7 +111,7 @@ def drive(core: Core[_T], given: Given) -> Generator[_T, None, None]:
             except StopIteration:
                 break
             except Exception as error:  # noqa: BLE001  # raised below
-                failure = error
+                failure = given.error(error)
                 break
             items = read(chunk)
             if len(items) == 1:
@@ -133,7 +137,7 @@ async def adrive(core: Core[_T], given: Given) -> AsyncGenerator[_T, None]:
             except StopAsyncIteration:
                 break
             except Exception as error:  # noqa: BLE001  # raised below
-                failure = error
+                failure = given.error(error)
                 break
             items = read(chunk)
             if len(items) == 1:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from streamcite.events import Event
 from streamcite.options import ParserOptions
 
-from .objects import extras, fields, get, get_str
+from .objects import declared, extras, fields, get, get_str
 from .parts import Channel, Key, PartEvent
 from .texts import Change, Step, Text, TextsCore
 
@@ -33,6 +34,24 @@ class ChatCore(TextsCore):
         self._answers: dict[int, Text] = {}  # by choice
         self._finished: dict[int, bool] = {}
         super().__init__(options, snapshot)
+
+    def more(self, chunk: Any) -> tuple[Text, list[Event]] | None:
+        """Read a chunk with one choice, and in it nothing but more of its content."""
+        found = declared(chunk)
+        choices = found.get("choices")
+        if type(choices) is not list or len(choices) != 1 or found.get("usage") is not None:
+            return None
+        choice = declared(choices[0])
+        holder = choice.get("delta")
+        delta = declared(holder)
+        content = delta.get("content")
+        # What else a delta has is none of its content: in a dict any field, in an object what is set.
+        others = len(delta) > 1 if delta is holder else delta.get("refusal") or extras(holder)
+        index = choice.get("index")
+        if others or not content or type(content) is not str or type(index) is not int or choice.get("finish_reason"):
+            return None
+        text = self._answers.get(index)
+        return None if text is None else (text, text.feed(content))
 
     def steps(self, chunk: Any) -> list[Step]:
         """Read the next chunk, or a whole completion.

@@ -24,55 +24,67 @@ class Frames:
         fail: makes the client's own error of an error object in the stream.
 
     Attributes:
-        done: whether the end came.
-        failure: the error that came.
+        ready: the frames that were read and not handed out, the next one last.
+        done: whether the end came, behind them.
+        failure: the error that came, behind them.
     """
 
     def __init__(self, fail: Callable[[Any], Exception]) -> None:
         self._decoder = SSEDecoder()
         self._fail = fail
-        self._decode = _decoder()
+        self._from_json = _from_json()
+        self.ready: list[Frame] = []
         self.done: bool = False
         self.failure: Exception | None = None
 
-    def feed(self, data: bytes) -> list[Frame]:
-        """Give the frames that these bytes complete."""
-        failure: Exception | None = None
+    def next(self, data: bytes) -> Frame | None:
+        """Read bytes, which there must be none of while frames are ready, and hand out the next frame."""
+        if data:
+            failure: Exception | None = None
+            try:
+                events = self._decoder.feed(data)
+            except LineTooLong as error:
+                events, failure = error.events, error
+            if len(events) == 1 and not failure:  # as most servers send them
+                return self._read(events[0][0])
+            self._read_all([event.data for event in events], failure)
+        return self.ready.pop() if self.ready else None
+
+    def _read_all(self, payloads: list[bytes], failure: Exception | None) -> None:
+        for payload in payloads:
+            frame = self._read(payload)
+            if frame is None:
+                break
+            self.ready.append(frame)
+        else:
+            self.failure = failure
+        self.ready.reverse()
+
+    def _read(self, payload: bytes) -> Frame | None:
+        """Decode the next payload; None at the end and at an error."""
         try:
-            events = self._decoder.feed(data)
-        except LineTooLong as error:
-            events, failure = error.events, error
-        frames: list[Frame] = []
-        for payload, *_ in events:
+            value = self._from_json(payload)
+        except ValueError:  # it is none; or has lone surrogates, which only the standard library reads
             if payload.startswith(_DONE):
                 self.done = True
-                return frames
+                return None
             try:
-                value = self._decode(payload)
-            except (ValueError, RecursionError) as error:
+                value = json.loads(payload.decode("utf-8", "replace"))
+            except (ValueError, RecursionError) as error:  # as the client raises it
                 self.failure = error
-                return frames
-            if not isinstance(value, dict):
-                value = {}  # it has no text, and the cores read objects
-            elif value.get("error"):
-                self.failure = self._fail(value["error"])
-                return frames
-            frames.append((payload, value))
-        self.failure = failure
-        return frames
+                return None
+        if not isinstance(value, dict):
+            value = {}  # it has no text, and the cores read objects
+        elif value.get("error"):
+            self.failure = self._fail(value["error"])
+            return None
+        return payload, value
 
 
-def _decoder() -> Callable[[bytes], Any]:
+def _from_json() -> Callable[[bytes], Any]:
     from jiter import from_json  # the client depends on it, and has loaded it
 
-    def decode(payload: bytes) -> Any:
-        try:
-            return from_json(payload, cache_mode="keys")
-        except ValueError:
-            # Lone surrogates, which only the standard library reads; or an error, raised as the client raises it.
-            return json.loads(payload.decode("utf-8", "replace"))
-
-    return decode
+    return from_json
 
 
 def api_error(error: Any, request: Any) -> Exception:
@@ -90,6 +102,8 @@ def client_error(error: Exception, request: Any) -> Exception:
     from openai import APIConnectionError, APITimeoutError
 
     names = {kind.__name__ for kind in type(error).__mro__}
-    if "TimeoutException" in names:
-        return APITimeoutError(request)
-    return APIConnectionError(request=request) if "RequestError" in names else error
+    if "RequestError" not in names:
+        return error
+    made = APITimeoutError(request) if "TimeoutException" in names else APIConnectionError(request=request)
+    made.__cause__ = error
+    return made

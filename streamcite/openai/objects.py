@@ -20,6 +20,17 @@ def fields(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else getattr(value, "__dict__", _NO_FIELDS)
 
 
+def declared(value: Any) -> dict[str, Any]:
+    """Give the same at a third of the cost, but for a class of dicts: of these, what they have besides their items."""
+    if type(value) is dict:
+        return value
+    try:
+        found: dict[str, Any] = value.__dict__
+    except AttributeError:
+        found = _NO_FIELDS
+    return found
+
+
 def extras(value: object) -> dict[str, Any]:
     """Give the fields that are not declared; for what keeps no such difference, all."""
     if isinstance(value, dict):

@@ -7,7 +7,7 @@ Authentication, retries, timeouts, base URL, hooks and the errors of a request s
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
@@ -15,12 +15,13 @@ from contextlib import (
     contextmanager,
     suppress,
 )
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, overload
 
-from streamcite.driver import ITEMS_PER_TURN, Given, adrive, checkpoint, drive
+from streamcite.driver import ITEMS_PER_TURN, Core, Given, adrive, checkpoint, drive
 
 from .chat_core import ChatCore
-from .frames import Frame, Frames, api_error, client_error
+from .frames import Frames, api_error, client_error
 from .parts import PartEvent
 from .responses_core import ResponsesCore
 from .texts import Step, TextsCore
@@ -55,15 +56,16 @@ _DRAINING_TIME = 0.1
 class _ByPartOrRaw:
     """The events of all texts, each with its part; and with None the payloads without any text."""
 
-    def __init__(self, core: TextsCore, source: _Source | _AsyncSource) -> None:
+    def __init__(self, core: TextsCore, frames: Frames) -> None:
         self._core = core
-        self._source = source
+        self._frames = frames
         self._payloads: deque[bytes] = deque()  # of the frames that no step has come of, since they wait in the core
 
-    def read(self, value: Any) -> list[RawPartEvent]:
+    def read(self, data: bytes) -> list[RawPartEvent]:
         pairs: list[RawPartEvent] = []
-        self._payloads.append(self._source.payload)
-        self._add(self._core.steps(value), pairs)
+        if frame := self._frames.next(data):
+            self._payloads.append(frame[0])
+            self._add(self._core.steps(frame[1]), pairs)
         return pairs
 
     def end(self, *, stopped: bool) -> list[RawPartEvent]:
@@ -81,16 +83,29 @@ class _ByPartOrRaw:
                     pairs.append((None, payload))
 
 
+class _GivenResponse(Given):
+    """A response and its bytes; an error of the HTTP library is given as the client's own."""
+
+    __slots__ = ("_request",)
+
+    def __init__(self, source: _Bytes | _AsyncBytes, response: Any) -> None:
+        super().__init__(source, response)
+        self._request = response.http_request
+
+    def error(self, error: Exception) -> Exception:
+        return client_error(error, self._request)
+
+
 class RawView(EventView):
     """Iterate over the events of the answer in a stream that `stream_chat` or `stream_responses` opened."""
 
     __slots__ = ("_with_raw",)
 
     def __init__(self, core: TextsCore, response: Any) -> None:
-        source = _Source(response)
-        given = Given(source, response)
-        super().__init__(core, given)
-        self._with_raw = drive(_ByPartOrRaw(core, source), given)
+        frames = _frames_of(response)
+        given = _GivenResponse(_Bytes(response, frames), response)
+        super().__init__(core, given, partial(_Decoded, frames))
+        self._with_raw = drive(_ByPartOrRaw(core, frames), given)
 
     @overload
     def iter_parts(self, *, raw: Literal[False] = False) -> Iterator[PartEvent]: ...
@@ -119,10 +134,10 @@ class AsyncRawView(AsyncEventView):
     __slots__ = ("_with_raw",)
 
     def __init__(self, core: TextsCore, response: Any) -> None:
-        source = _AsyncSource(response)
-        given = Given(source, response)
-        super().__init__(core, given)
-        self._with_raw = adrive(_ByPartOrRaw(core, source), given)
+        frames = _frames_of(response)
+        given = _GivenResponse(_AsyncBytes(response, frames), response)
+        super().__init__(core, given, partial(_Decoded, frames))
+        self._with_raw = adrive(_ByPartOrRaw(core, frames), given)
 
     @overload
     def iter_parts(self, *, raw: Literal[False] = False) -> AsyncIterator[PartEvent]: ...
@@ -142,73 +157,69 @@ class AsyncRawView(AsyncEventView):
         await super().aclose()
 
 
-class _Source(Iterator[dict[str, Any]]):
-    """What the frames of a response hold, one by one, as the client's own stream gives it.
-
-    Attributes:
-        payload: of the frame that was given last.
-    """
-
-    def __init__(self, response: Any) -> None:
-        self.payload: bytes = b""
-        self._request = response.http_request
-        self._next_bytes = response.iter_bytes().__next__
-        self._frames = Frames(lambda error: api_error(error, self._request))
-        self._ready: list[Frame] = []  # frames that were read together, the next one last
-
-    def __next__(self) -> dict[str, Any]:
-        while not self._ready:
-            if self._frames.failure:
-                raise self._frames.failure
-            if self._frames.done:
-                raise StopIteration
-            try:
-                data = self._next_bytes()
-            except StopIteration:
-                raise
-            except Exception as error:
-                raise client_error(error, self._request) from error
-            self._ready = self._frames.feed(data)[::-1]
-        self.payload, value = self._ready.pop()
-        return value
+def _frames_of(response: Any) -> Frames:
+    request = response.http_request
+    return Frames(lambda error: api_error(error, request))
 
 
-class _AsyncSource(AsyncIterator[dict[str, Any]]):
-    """What the frames of an asynchronous response hold, as `_Source`."""
+class _Decoded:
+    """The frames in front of a core, which reads what they hold."""
 
-    def __init__(self, response: Any) -> None:
-        self.payload: bytes = b""
-        self._request = response.http_request
+    def __init__(self, frames: Frames, core: Core[Any]) -> None:
+        self._next_frame = frames.next
+        self._read = core.read
+        self.end = core.end
+
+    def read(self, data: bytes) -> list[Any]:
+        frame = self._next_frame(data)
+        return self._read(frame[1]) if frame else []
+
+
+class _Bytes(Iterator[bytes]):
+    """The bytes of a response, as they come, up to what its frames say is the end; none where one of these is ready."""
+
+    def __init__(self, response: Any, frames: Frames) -> None:
+        self._next_bytes: Callable[[], bytes] = response.iter_bytes().__next__
+        self._frames = frames
+
+    def __next__(self) -> bytes:
+        if self._frames.ready:
+            return b""
+        if self._frames.failure:
+            raise self._frames.failure
+        if self._frames.done:
+            raise StopIteration
+        return self._next_bytes()
+
+
+class _AsyncBytes(AsyncIterator[bytes]):
+    """The bytes of an asynchronous response, as `_Bytes`. It adds no coroutine to those that wait for them."""
+
+    def __init__(self, response: Any, frames: Frames) -> None:
         self._bytes = response.iter_bytes()
         self._next_bytes = self._bytes.__anext__
-        self._frames = Frames(lambda error: api_error(error, self._request))
-        self._ready: list[Frame] = []
+        self._frames = frames
 
-    async def __anext__(self) -> dict[str, Any]:
-        while not self._ready:
-            if self._frames.failure:
-                raise self._frames.failure
-            if self._frames.done:
-                await self._drain()
-                raise StopAsyncIteration
-            try:
-                data = await self._next_bytes()
-            except StopAsyncIteration:
-                raise
-            except Exception as error:
-                raise client_error(error, self._request) from error
-            self._ready = self._frames.feed(data)[::-1]
-        self.payload, value = self._ready.pop()
-        if self._ready and len(self._ready) % ITEMS_PER_TURN == 0:
+    def __anext__(self) -> Awaitable[bytes]:
+        if self._frames.ready:
+            return self._nothing()
+        if self._frames.failure:
+            raise self._frames.failure
+        return self._drain() if self._frames.done else self._next_bytes()
+
+    async def _nothing(self) -> bytes:
+        if len(self._frames.ready) % ITEMS_PER_TURN == 0:
             await checkpoint()
-        return value
+        return b""
 
-    async def _drain(self) -> None:
+    async def _drain(self) -> bytes:
         from anyio import move_on_after  # loaded when it is needed
 
         with move_on_after(_DRAINING_TIME), suppress(Exception):
             async for _ in self._bytes:
                 await checkpoint()  # or bytes that never end and are always there would not let the time run out
+        await self._bytes.aclose()  # where it did
+        raise StopAsyncIteration
 
 
 @overload

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from streamcite.events import Event
 from streamcite.options import ParserOptions
 
-from .objects import fields, get, get_index, get_list, get_str
+from .objects import declared, fields, get, get_index, get_list, get_str
 from .parts import Channel, Key, PartEvent
 from .texts import Change, Step, Text, TextsCore, settled
 
@@ -81,6 +82,20 @@ class ResponsesCore(TextsCore):
         self._resumed_at: Any = None  # the number of the last event before the snapshot
         self._finished = False
         super().__init__(options, snapshot)
+
+    def more(self, event: Any) -> tuple[Text, list[Event]] | None:
+        """Read an event with more of an output text, while none waits."""
+        found = declared(event)
+        if found.get("type") != "response.output_text.delta" or self._waiting or self._resumed_at is not None:
+            return None
+        delta, index, number = found.get("delta"), found.get("output_index"), found.get("content_index")
+        if self._restored or not delta or type(delta) is not str or type(index) is not int or type(number) is not int:
+            return None
+        text = self._texts.get((index, number, "output_text"))
+        if text is None:
+            return None
+        self._last = event
+        return text, text.feed(delta)
 
     def steps(self, event: Any) -> list[Step]:
         """Read the next event.

@@ -233,6 +233,14 @@ class TextsCore(ABC):
         return self._options.get("format", OPENAI).tokens
 
     @abstractmethod
+    def more(self, chunk: Any) -> tuple[Text, list[Event]] | None:
+        """Read a chunk that brings more of one text that was begun, and nothing else, as most do.
+
+        Returns:
+            The text and what came of it, to which `steps` would come too. None, with nothing read, for any other chunk.
+        """
+
+    @abstractmethod
     def steps(self, chunk: Any) -> list[Step]:
         """Read the next chunk.
 

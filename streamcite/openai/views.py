@@ -5,19 +5,34 @@ Each view comes twice, for streams and for asynchronous ones, and the two differ
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator, Iterable, Iterator, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from heapq import heappop, heappush
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 from streamcite.driver import Core, Given, adrive, drive
 from streamcite.events import Event
 from streamcite.stream import AsyncEventStream, EventStream
 
 from .parts import Part, PartEvent, StreamResult
-from .texts import Step, Text, TextsCore
+from .texts import Step, Text, TextsCore, settled
 
 _T = TypeVar("_T")
+# Puts in front of a core what makes its chunks of what the stream gives.
+Reading: TypeAlias = Callable[[Core[Any]], Core[Any]]
+
+
+def _as_is(core: Core[Any]) -> Core[Any]:
+    return core
 
 
 class _ByPart:
@@ -41,6 +56,7 @@ class _Answer:
 
     def __init__(self, core: TextsCore, given: Given) -> None:
         self._core = core
+        self._more = core.more
         self._given = given
         self._current = core.current
         self._later: dict[Text, list[Event]] = {}
@@ -55,12 +71,15 @@ class _Answer:
         return self._core.snapshot(self._pending(), self._turn())
 
     def read(self, chunk: Any) -> list[Event]:
-        steps = self._core.steps(chunk)
-        if len(steps) == 1 and len(steps[0][1]) == 1 and not self._later:
-            change = steps[0][1][0]
-            if change[0] is self._current and len(change[1]) <= 1:
-                return change[1]  # most chunks: what comes below comes to the same
-        return self._in_order(steps)
+        more = self._more(chunk)
+        if more is None:
+            return self._in_order(self._core.steps(chunk))
+        text, events = more
+        if text is not self._current or self._later:
+            return self._in_order([(chunk, [settled(text, events)])])
+        if len(events) > 1:  # others are never pending
+            self._given_last = [text] * len(events)
+        return events
 
     def end(self, *, stopped: bool) -> list[Event]:
         events = self._in_order(self._core.end(stopped=stopped))
@@ -118,11 +137,11 @@ class EventView(EventStream):
 
     __slots__ = ("_answer", "_core", "_parts")
 
-    def __init__(self, core: TextsCore, given: Given) -> None:
+    def __init__(self, core: TextsCore, given: Given, reading: Reading = _as_is) -> None:
         self._answer = answer = _Answer(core, given)
-        super().__init__(answer, drive(answer, given), given)
+        super().__init__(answer, drive(reading(answer), given), given)
         self._core = core
-        self._parts: Generator[PartEvent, None, None] = drive(_ByPart(core), given)
+        self._parts: Generator[PartEvent, None, None] = drive(reading(_ByPart(core)), given)
 
     @property
     def held(self) -> str:
@@ -161,11 +180,11 @@ class AsyncEventView(AsyncEventStream):
 
     __slots__ = ("_answer", "_core", "_parts")
 
-    def __init__(self, core: TextsCore, given: Given) -> None:
+    def __init__(self, core: TextsCore, given: Given, reading: Reading = _as_is) -> None:
         self._answer = answer = _Answer(core, given)
-        super().__init__(answer, adrive(answer, given), given)
+        super().__init__(answer, adrive(reading(answer), given), given)
         self._core = core
-        self._parts: AsyncGenerator[PartEvent, None] = adrive(_ByPart(core), given)
+        self._parts: AsyncGenerator[PartEvent, None] = adrive(reading(_ByPart(core)), given)
 
     @property
     def held(self) -> str:

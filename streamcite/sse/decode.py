@@ -139,7 +139,7 @@ class SSEDecoder:
         except TypeError:
             raise TypeError(f"data: must be bytes, not {type(data).__name__}") from None
         if whole and self._idle and _CR not in data and len(data) <= self._max_line:
-            event = _usual(data[:-2])
+            event = _usual(data, -2)
             if event is not None:
                 return [event]
         return self._feed_part(data)
@@ -253,14 +253,16 @@ class SSEDecoder:
         self._line.clear()
 
 
-def _usual(frame: bytes) -> ServerSentEvent | None:
+def _usual(frame: bytes, end: int | None = None) -> ServerSentEvent | None:
     """Read the two frames that nearly all of a model's answer comes in, one line of data with or without its event."""
-    head, more, line = frame.partition(b"\n")
-    if not more:
-        if head[:6] == b"data: ":
-            return _new(ServerSentEvent, (head[6:], None, None, None))
-    elif head[:7] == b"event: " and line[:6] == b"data: " and _LF not in line:
-        return _new(ServerSentEvent, (line[6:], head[7:].decode("utf-8", "replace") or None, None, None))
+    if frame[:6] == b"data: ":
+        line = frame[6:end]
+        if _LF not in line:
+            return _new(ServerSentEvent, (line, None, None, None))
+    elif frame[:7] == b"event: ":
+        head, _, line = frame[7:end].partition(b"\n")
+        if line[:6] == b"data: " and _LF not in line:
+            return _new(ServerSentEvent, (line[6:], head.decode("utf-8", "replace") or None, None, None))
     return None
 
 
