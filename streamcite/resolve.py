@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Literal, TypeAlias, Unpack, get_args
+from typing import Any, Literal, TypeAlias, Unpack, get_args
 
-from .events import Citation, Event, Malformed, OtherMarker, Reference
+from . import forms
+from .events import Citation, Event, Malformed, OtherMarker, Reference, reference
 from .format import OPENAI, CitationFormat
 from .grammar import grammar_for
 from .links import Cited, Link, Problem, Resolved, ResolvedEvent, from_dict, new_link, to_dict
@@ -27,6 +28,7 @@ __all__ = [
 
 Scope: TypeAlias = Literal["conversation", "answer"]
 
+SNAPSHOT_VERSION = 1
 # The form of an id that OpenAI's citation guide gives to what a tool call returned: no word of prose has it.
 RESULT_ID = re.compile(r"turn[0-9]+[A-Za-z]+[0-9]+")
 
@@ -151,6 +153,73 @@ class Resolver:
         self._awaited.clear()
         return last
 
+    def snapshot(self) -> dict[str, Any]:
+        """Give the state as JSON values: a version, the counts, the numbers, and what each pending citation cites.
+
+        Raises:
+            ValueError: the resolver is closed.
+        """
+        if self._closed:
+            raise ValueError("a closed resolver has no state to go on from")
+        return {
+            "version": SNAPSHOT_VERSION,
+            "cited": self._cited,
+            "moved": self._moved,
+            "numbers": list(self._numbers),
+            "pending": [[index, [link.reference._asdict() for link in links]] for index, links in self._open.items()],
+            "awaited": list(self._awaited),
+        }
+
+    @classmethod
+    def restore(
+        cls,
+        snapshot: Mapping[str, Any],
+        sources: Mapping[str, Source],
+        scope: Scope = "conversation",
+        *,
+        format: CitationFormat = OPENAI,
+    ) -> Resolver:
+        """Make a resolver that goes on where `snapshot` was taken.
+
+        Args:
+            snapshot: what `snapshot` gave.
+            sources: what the resolver that gave it had, or equal ones; more may have come. What these say of a source
+                that a pending citation cites is asked again.
+            scope: that of the resolver that gave it.
+            format: that of the resolver that gave it.
+
+        Raises:
+            ValueError: the snapshot is of another version, or none.
+            TypeError: as `Resolver`.
+        """
+        resolver = cls(sources, scope, format=format)
+        if not isinstance(snapshot, Mapping) or snapshot.get("version") != SNAPSHOT_VERSION:
+            raise ValueError(f"not a snapshot of version {SNAPSHOT_VERSION}: {snapshot!r}")
+        try:
+            resolver._cited, resolver._moved = forms.offset(snapshot["cited"]), forms.offset(snapshot["moved"])
+            numbered = map(forms.string, forms.items(snapshot["numbers"]))
+            awaited = map(forms.string, forms.items(snapshot["awaited"]))
+            pending = {
+                forms.offset(index): tuple(map(reference, forms.items(references)))
+                for index, references in forms.items(snapshot["pending"])
+            }
+            resolver._numbers = {identity: number for number, identity in enumerate(numbered, 1)}
+            resolver._awaited = {source_id: [] for source_id in awaited}
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"not a snapshot of version {SNAPSHOT_VERSION}: {error}") from error
+        for index, references in pending.items():
+            resolver._reopen(index, references)
+        resolver._size = -1  # no number of sources: what has come since is found by the next look
+        return resolver
+
+    def _reopen(self, index: int, references: tuple[Reference, ...]) -> None:
+        source_ids = dict.fromkeys(each.source_id for each in references)
+        found = {source_id: None if source_id in self._awaited else self._find(source_id) for source_id in source_ids}
+        self._open[index] = tuple(self._link(each, found[each.source_id]) for each in references)
+        for source_id in source_ids:
+            if source_id in self._awaited:
+                self._awaited[source_id].append(index)
+
     def _resolve(self, event: Citation | OtherMarker | Malformed) -> ResolvedEvent:
         if isinstance(event, Citation):
             return self._cite(event)
@@ -163,7 +232,7 @@ class Resolver:
         size = len(self._sources)  # in front of the look-ups: what comes in between is found by the next ones
         found = {source_id: self._find(source_id) for source_id in dict.fromkeys(citation.source_ids)}
         unknown = [source_id for source_id, source in found.items() if source is None]
-        links = tuple(self._link(reference, found[reference.source_id]) for reference in citation.references)
+        links = tuple(self._link(each, found[each.source_id]) for each in citation.references)
         self._cited += 1
         if citation.repaired and len(unknown) == len(found) and not any(map(RESULT_ID.fullmatch, unknown)):
             text = self._words(citation)

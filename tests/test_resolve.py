@@ -380,7 +380,7 @@ class Counted(Mapping[str, Source]):
         return iter(self.sources)
 
 
-MANY = 100_000
+MANY = 10_000
 
 
 def many(ids: list[str]) -> Citation:
@@ -434,6 +434,56 @@ def test_no_passage_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     sources = {"a": Source("a", "one\n" * MANY)}
     text = cite("a", *(f"L1-L{MANY - i}" for i in range(300)), "L1-L999999999")
     assert problems(text, sources) == [None] * 300 + ["unknown-lines"]
+
+
+# State.
+
+
+def test_a_snapshot_is_taken_up_by_another_resolver() -> None:
+    sources = {A.id: A}
+    bars = CitationFormat(start="[[", delimiter="|", stop="]]", families=("ref",))
+    first, *rest = parse(f"[[ref|{A.id}|turn1file0]][[ref|a1 b[[ref|{B.id}]]", format=bars)
+    resolver = Resolver(sources, "answer", format=bars)
+    resolver.feed([first])
+    saved = resolver.snapshot()
+    assert saved == {
+        "version": 1,
+        "cited": 1,
+        "moved": 0,
+        "numbers": [A.identity],
+        "pending": [[0, [{"source_id": A.id, "locator": None}, {"source_id": "turn1file0", "locator": None}]]],
+        "awaited": ["turn1file0"],
+    }
+    for each in (resolver, Resolver.restore(saved, sources, "answer", format=bars)):
+        prose, _, last = each.feed(rest)
+        assert isinstance(prose, Cited)
+        assert isinstance(last, Cited)
+        assert (prose.index, str(prose), last.index, last.position) == (1, "a1", 2, 4)
+        assert [event.index for event in each.close() if isinstance(event, Resolved)] == [0, 2]
+
+
+def test_a_closed_resolver_has_no_state() -> None:
+    resolver = Resolver({})
+    resolver.close()
+    with pytest.raises(ValueError, match="closed"):
+        resolver.snapshot()
+
+
+SNAPSHOT: dict[str, Any] = Resolver({}).snapshot()
+WRONG: list[Any] = [None, -1, "a", [1], [[0, "a"]], [[0]], {}]
+
+
+@pytest.mark.parametrize(
+    "snapshot",
+    [
+        *(None, 1, [], {}, {**SNAPSHOT, "version": 2}),
+        *({name: value for name, value in SNAPSHOT.items() if name != left_out} for left_out in SNAPSHOT),
+        *({**SNAPSHOT, name: wrong} for name in SNAPSHOT for wrong in WRONG),
+    ],
+)
+def test_what_is_no_snapshot_is_refused(snapshot: Any) -> None:
+    with pytest.raises(ValueError, match="not a snapshot of version 1"):
+        Resolver.restore(snapshot, {})
 
 
 # Misuse.

@@ -6,7 +6,8 @@ What must come out is told again here, as plainly as can be: every citation is l
 import asyncio
 import dataclasses
 import itertools
-from collections.abc import AsyncIterator, Iterable, Mapping
+import json
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -106,22 +107,32 @@ def told(events: Iterable[Event], arrivals: Mapping[str, int]) -> list[ResolvedE
     return out
 
 
-def fed(events: Iterable[Event], arrivals: Mapping[str, int]) -> list[ResolvedEvent]:
-    """Return what a resolver gives of events where each source comes just before the event with its number."""
+def fed(events: Iterable[Event], arrivals: Mapping[str, int], stops: Collection[int] = ()) -> list[ResolvedEvent]:
+    """Return what a resolver gives of events where each source comes just before the event with its number.
+
+    At the stops another resolver takes its place, just before or just behind the sources that come there.
+    """
     sources: dict[str, Source] = {}
     resolver = Resolver(sources)
     out: list[ResolvedEvent] = []
     for point, event in enumerate([*events, None]):
+        saved = resolver.snapshot()
         sources.update({source_id: POOL[source_id] for source_id, at in arrivals.items() if at == point})
+        if point in stops:
+            resolver = Resolver.restore(json.loads(json.dumps(saved)), sources)
+        if point + 10 in stops:
+            resolver = Resolver.restore(resolver.snapshot(), sources)
         out += resolver.close() if event is None else resolver.feed([event])
     return out
 
 
-@pytest.mark.parametrize("count", [1, 2, 3])
-def test_sources_that_come_late_at_every_point(count: int) -> None:
+@pytest.mark.parametrize(
+    "some", [["turn0file0"], ["a1"], ["a1", "b2"], ["b2", "turn1url1"], ["turn0file0", "a1", "b2"]]
+)
+def test_sources_that_come_late_at_every_point(some: list[str]) -> None:
     events = parse(LATE)
-    for ids in itertools.permutations(["turn0file0", "a1", "b2", "turn1url1"], count):
-        for points in itertools.combinations_with_replacement(range(len(events) + 1), count):
+    for ids in itertools.permutations(some):
+        for points in itertools.combinations_with_replacement(range(len(events) + 1), len(ids)):
             arrivals = dict(zip(ids, points, strict=True))
             assert fed(events, arrivals) == told(events, arrivals), arrivals
 
@@ -169,6 +180,12 @@ def check_story(events: list[ResolvedEvent]) -> None:
                 open_links[event.index] = event.links
     assert open_links == {}
     assert len(set(numbers.values())) == len(numbers)
+
+
+@given(TEXTS, ARRIVALS, st.sets(st.integers(0, 20)))
+def test_another_resolver_can_go_on_anywhere(text: str, arrivals: dict[str, int], stops: set[int]) -> None:
+    events = parse(text)
+    assert fed(events, arrivals, stops) == told(events, arrivals)
 
 
 @given(TEXTS)

@@ -96,13 +96,17 @@ def test_a_wrong_unit_is_refused() -> None:
     ],
 )
 def test_a_locator_points_to_its_passage(locator: str | None, expected: Passage | None) -> None:
-    assert Source("a", TEXT).passage(locator) == expected
+    source = Source("a", TEXT)
+    assert source.has_passage(locator) is (expected is not None)
+    assert source.passage(locator) == expected
 
 
 @pytest.mark.parametrize("unit", ["document", "block"])
 def test_what_is_not_cited_by_lines_has_none(unit: Any) -> None:
     source = Source("a", TEXT, unit=unit)
     assert source.passage("L1") is None
+    assert not source.has_passage("L1")
+    assert source.has_passage()
     assert source.passage() == Passage(TEXT, 0)
     assert list(source.lines) == ["one", "two", "three"]
 
