@@ -113,7 +113,8 @@ class Structure:
 
     def _read(self, text: str) -> Iterator[_Leaf]:
         parent = Token("", "", 0)
-        for token in _reader().parse(text, self._env):
+        # A line more, so that an empty last line is part of what is still open there.
+        for token in _reader().parse(f"{text}\n", self._env):
             begin, end = token.map or (0, 0)
             match token.type:
                 case "list_item_open":

@@ -1,0 +1,130 @@
+"""The linter as a stage: what it tells while an answer streams, what at its end, and that cuts change nothing."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamcite import CitationParser, Event, Resolver, Source, parse
+from streamcite.lint import Finding, Linter, LinterClosed, Rule, lint
+from tests.linting import MARKER, SOURCES, answers, cite
+from tests.strategies import cuts, partitions
+
+
+def streamed(deltas: list[str], linter: Linter) -> list[Finding]:
+    """Lint deltas through a parser, and sort what is found."""
+    parser = CitationParser()
+    found = [finding for delta in deltas for finding in linter.feed(parser.feed(delta))]
+    found += linter.feed(parser.close())
+    return in_order(found + linter.close())
+
+
+def in_order(findings: list[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda finding: (finding.start, finding.end, finding.rule, finding.message))
+
+
+def told(found: list[Finding]) -> list[Rule]:
+    return [finding.rule for finding in found]
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        (["Yes.\ue201"], ["malformed-marker"]),
+        (["Yes.\ue200cite\ue202turn0file1 and"], ["repaired-marker"]),
+        ([f"Yes.{cite('turn0file1', 'L9')}"], ["unknown-lines"]),
+        (["Yes", MARKER, "."], ["before-punctuation"]),
+        (["Yes", MARKER, "!", " No"], ["before-punctuation"]),
+        (["See turn0", "file7 for"], ["bare-id"]),
+    ],
+)
+def test_what_is_certain_is_told_while_the_answer_streams(events: list[str], expected: list[Rule]) -> None:
+    parser, linter = CitationParser(), Linter(SOURCES)
+    found = [told(linter.feed(parser.feed(delta))) for delta in events]
+    assert found == [[]] * (len(events) - 1) + [expected]
+
+
+@pytest.mark.parametrize("delta", ["Yes.@", "`a@`", "**a@**", "@\n", f"Yes.{cite('a1')}", "Yes"])
+def test_what_depends_on_more_is_told_at_the_end(delta: str) -> None:
+    parser, linter = CitationParser(), Linter({**SOURCES})
+    assert linter.feed(parser.feed(delta.replace("@", MARKER))) == []
+    assert linter.feed(parser.close()) == []
+    assert bool(linter.close()) == (delta != "Yes.@")
+    assert linter.close() == []
+
+
+def test_a_source_may_come_until_the_end() -> None:
+    answer = f"See new-1.{cite('new-1', 'L2')} Yes.{cite('new-2')} No."
+    events: list[Event] = [piece for event in parse(answer) for piece in (event if isinstance(event, str) else [event])]
+    late = {"new-1": Source("new-1", "one"), "new-2": Source("new-2", "one")}
+    expected = in_order(lint(answer, late))
+    assert told(expected) == ["bare-id", "unknown-lines"]
+    for first in range(len(events) + 1):
+        for second in range(first, len(events) + 1):
+            sources: dict[str, Source] = {}
+            linter, found = Linter(sources), []
+            for number, event in enumerate([*events, ""]):
+                sources |= {"new-1": late["new-1"]} if number == first else {}
+                sources |= {"new-2": late["new-2"]} if number == second else {}
+                found += linter.feed([event])
+            assert in_order(found + linter.close()) == expected
+
+
+def test_what_never_came_is_unknown() -> None:
+    sources: dict[str, Source] = {}
+    linter = Linter(sources)
+    assert linter.feed(parse(f"Yes.{cite('a1', 'b2', 'L9')}")) == []
+    sources["b2"] = Source("b2", "one")
+    assert told(linter.feed([" No."])) == ["unknown-lines"]
+    assert told(linter.close()) == ["unknown-source"]
+
+
+def test_the_events_of_a_resolver() -> None:
+    answer = f"Yes.{cite('late1')} No{cite('turn0file1', 'L9')}. See \ue200cite\ue202so2 on turn0file1."
+    sources = dict(SOURCES)
+    resolver, linter = Resolver(sources), Linter(sources)
+    found = linter.feed(resolver.feed(parse(answer)))
+    assert told(found) == ["unknown-lines", "before-punctuation", "repaired-marker", "unknown-source"]
+    found += linter.feed(resolver.close()) + linter.close()
+    assert in_order(found) == in_order(lint(answer, SOURCES))
+    # Without sources of its own it has the resolver's word, also of one that was not closed.
+    linter = Linter()
+    found = linter.feed(Resolver(SOURCES).feed(parse(answer))) + linter.close()
+    assert in_order(found) == in_order(lint(answer, SOURCES))
+    text = f"Yes.{cite('late1')}"
+    resolver, linter = Resolver(sources), Linter()
+    assert linter.feed(resolver.feed(parse(text))) == []
+    sources["late1"] = Source("late1")
+    assert linter.feed([*resolver.feed([]), *resolver.close()]) + linter.close() == []
+
+
+def test_a_position_counts_the_words_of_a_marker_that_was_prose() -> None:
+    answer = f"See \ue200cite\ue202so2 on `x{MARKER}`."
+    found = lint(answer, SOURCES)
+    assert [(finding.rule, finding.position) for finding in found] == [
+        ("repaired-marker", 4),
+        ("unknown-source", 4),
+        ("in-code", len("See so2 on `x")),
+    ]
+    assert [(finding.rule, finding.position) for finding in lint(answer)][-1] == ("in-code", len("See  on `x"))
+
+
+def test_misuse() -> None:
+    linter = Linter()
+    linter.close()
+    with pytest.raises(LinterClosed, match=r"^feed\(\) after close\(\): make a new linter for a new answer"):
+        linter.feed([])
+    with pytest.raises(TypeError):
+        Linter(SOURCES).feed([1])  # type: ignore[list-item]
+
+
+@given(st.data(), answers)
+def test_cuts_change_nothing(data: st.DataObject, answer: str) -> None:
+    assert streamed(data.draw(cuts(answer)), Linter(SOURCES)) == in_order(lint(answer, SOURCES))
+
+
+@pytest.mark.parametrize("answer", [f"a{cite('b1')}!b1.", f"\n{cite('b1')}\n", "a b1![b1"])
+def test_no_partition_of_a_short_answer_changes_anything(answer: str) -> None:
+    sources = {"b1": Source("b1")}
+    expected = in_order(lint(answer, sources))
+    for deltas in partitions(answer):
+        assert streamed(deltas, Linter(sources)) == expected
