@@ -113,7 +113,7 @@ class Resolver:
         """
         if self._closed:
             raise ResolverClosed("feed() after close(): make a new resolver for a new answer")
-        resolved = self.arrivals()
+        resolved = self.arrivals() if self._open else []
         for event in events:
             resolved.append(event if isinstance(event, str) else self._resolve(event))
         return resolved
