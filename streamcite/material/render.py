@@ -125,8 +125,8 @@ def render_blocks(sources: Iterable[Source] | Mapping[str, Source], *, format: C
     return Material.join(_materials(sources, format, _block))
 
 
-# Builds the text of a source that is safe.
-_Form: TypeAlias = Callable[[Source, CitationFormat], str]
+# Builds the text of a source that is safe, with the marker that cites it; None if it is not citable.
+_Form: TypeAlias = Callable[[Source, str | None], str]
 
 
 def _materials(
@@ -140,21 +140,16 @@ def _materials(
     for source in sources.values() if isinstance(sources, Mapping) else sources:
         if not isinstance(source, Source):
             raise TypeError(f"sources: must be Sources, not {type(source).__name__}")
+        safe, changes = _make_safe(source, format)
         if not source.citable:
-            yield _material(source, format, form)
+            yield Material(form(safe, None), changes=changes)
         elif source.id not in shown:
             shown[source.id] = source
             if LINE_BREAK.search(source.id):
                 raise ValueError(f"id: {source.id!r} holds a line break")
-            marker_of(source.id, format)  # which raises for an id that nobody can cite
-            yield _material(source, format, form)
+            yield Material(form(safe, marker_of(source.id, format)), (source.id,), changes)
         elif shown[source.id] != source:
             raise ValueError(f"id: {source.id!r} is that of two sources with different content")
-
-
-def _material(source: Source, format: CitationFormat, form: _Form) -> Material:
-    safe, changes = _make_safe(source, format)
-    return Material(form(safe, format), (source.id,) if source.citable else (), changes)
 
 
 def _make_safe(source: Source, format: CitationFormat) -> tuple[Source, tuple[Change, ...]]:
@@ -168,30 +163,24 @@ def _make_safe(source: Source, format: CitationFormat) -> tuple[Source, tuple[Ch
     def line(field: Field, value: str | None) -> str | None:
         return None if value is None else note(field, guard.line(value))
 
-    safe = replace(
-        source,
-        title=line("title", source.title),
-        url=line("url", source.url),
-        updated=line("updated", source.updated),
-        text=note("text", guard.text(source.text)),
-    )
+    title, url, updated = line("title", source.title), line("url", source.url), line("updated", source.updated)
+    text = note("text", guard.text(source.text))
+    safe = replace(source, title=title, url=url, updated=updated, text=text) if changes else source
     return safe, tuple(changes)
 
 
-def _tool_result(source: Source, format: CitationFormat) -> str:
-    return _result(marker_of(source.id, format) if source.citable else "none", source)
+def _tool_result(source: Source, marker: str | None) -> str:
+    return f"Citation Marker: {marker or 'none'}\n{_about(source)}{_labelled(source)}"
 
 
-def _message(source: Source, _: CitationFormat) -> str:
-    return f"【{source.id}】\n{_about(source)}{_labelled(source)}" if source.citable else _result("none", source)
+def _message(source: Source, marker: str | None) -> str:
+    if marker is None:
+        return _tool_result(source, None)
+    return f"【{source.id}】\n{_about(source)}{_labelled(source)}"
 
 
-def _result(marker: str, source: Source) -> str:
-    return f"Citation Marker: {marker}\n{_about(source)}{_labelled(source)}"
-
-
-def _block(source: Source, _: CitationFormat) -> str:
-    tag = f'<BLOCK id="{source.id}">' if source.citable else "<BLOCK>"
+def _block(source: Source, marker: str | None) -> str:
+    tag = "<BLOCK>" if marker is None else f'<BLOCK id="{source.id}">'
     about = _about(source)
     # An empty line keeps the text apart from what is said about it, and from what the reader would take for that.
     between = "\n" if about or read_about(source.text)[1] else ""

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from streamcite.format import CitationFormat
@@ -97,22 +97,16 @@ class Guard:
         text = "\n" + text  # so that every line has one in front of it
         found: list[Found] = []
         for token in self._characters:
-            if times := text.count(token):
-                found.append(Found("token", times, text.count("\n", 0, text.index(token))))
+            if count := text.count(token):
+                found.append(Found("token", count, text.count("\n", 0, text.index(token))))
                 text = text.replace(token, self._substitute)
         for rule in rules:
-            pieces: list[str] = []
-            times_of: Counter[Kind] = Counter()
-            first: dict[Kind, int] = {}
-            end = 0
-            for kind, place in rule(text):
-                times_of[kind] += 1
-                first.setdefault(kind, place)
-                pieces.append(text[end:place])
-                end = place
-            if pieces:
-                found += (Found(kind, times_of[kind], text.count("\n", 0, place)) for kind, place in first.items())
-                text = self._escape.join([*pieces, text[end:]])
+            if places := list(rule(text)):
+                first = dict(reversed(places))
+                times = Counter(kind for kind, _ in places)
+                found += (Found(kind, times[kind], text.count("\n", 0, first[kind])) for kind in times)
+                bounds = pairwise([0, *(place for _, place in places), len(text)])
+                text = self._escape.join(text[begin:end] for begin, end in bounds)
         return text[1:], _summed(found)
 
     def _line_starts(self, text: str) -> Iterator[tuple[Kind, int]]:
