@@ -1,5 +1,7 @@
 """The guide's rules on whole answers: for each rule what breaks it, and beside it a twin that does not."""
 
+import sys
+
 import pytest
 from hypothesis import given
 
@@ -162,9 +164,9 @@ def test_an_id_is_told_with_its_brackets() -> None:
 
 def test_the_longest_id_is_told_once() -> None:
     sources = {id: Source(id) for id in ("a-1", "a-1.2", "b.a-1.2", "turn0file1", "turn0file1-a")}
-    text = f"Yes.{cite('a-1')} b.a-1.2, a-1.2, a-1, turn0file1-a"
+    text = f"Yes.{cite('a-1')} https://a.example/a-1 b.a-1.2, https://a.example/2 a-1.2, turn0file1-a, a-1"
     found = [finding for finding in lint(text, sources) if finding.rule == "bare-id"]
-    assert [text[finding.start : finding.end] for finding in found] == ["b.a-1.2", "a-1.2", "a-1", "turn0file1"]
+    assert [text[finding.start : finding.end] for finding in found] == ["b.a-1.2", "a-1.2", "turn0file1", "a-1"]
 
 
 # Where a marker stands
@@ -235,6 +237,8 @@ def test_in_code(broken: str, twin: str | None) -> None:
         ("> # **a@**", "> # **a**@"),
         ("| a | **b@** |\n|---|---|\n| c | d |", "| a | **b**@ |\n|---|---|\n| c | d |"),
         ("| a | b |\n|---|---|\n| **c@** | d |", "| a | b |\n|---|---|\n| **c**@ | d |"),
+        ("| a | **b@** |\n|---|---|\n| c | d | e |", "| a | b |\n|---|---|\n| c | d | **e@** |"),
+        ("\x0c\n**a@**", "\x0c\n**a**@"),
         ("| a | b |\n|---|---|\n| c \\| x | **d@** |", "| a | b |\n|---|---|\n| **c** \\| x@ | **d** |"),
         ("a | b\n---|---\nc | **d@**", "a | b\n---|---\n**c**@ | **d**"),
         ("- | a | **b@** |\n  |---|---|\n  | - | c |", "- | - | **b**@ |\n  |---|---|\n  | - | c |"),
@@ -468,6 +472,17 @@ def test_misuse() -> None:
         lint("", [])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"^format: must be a CitationFormat"):
         lint("", format="openai")  # type: ignore[arg-type]
+
+
+def test_without_markdown_it_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("streamcite.lint.markdown", "streamcite.lint.inline"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setitem(sys.modules, "markdown_it", None)
+    with pytest.raises(
+        ModuleNotFoundError, match=r'^markdown_it is not .* pip install "streamcite\[markdown\]"'
+    ) as raised:
+        lint("")
+    assert raised.value.name == "markdown_it"
 
 
 # Examples

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamcite import CitationParser, Event, Resolver, Source, parse
+from streamcite import CitationParser, Event, Resolved, Resolver, Source, parse
 from streamcite.lint import Finding, Linter, LinterClosed, Rule, lint
 from tests.linting import MARKER, SOURCES, answers, cite
 from tests.strategies import cuts, partitions
@@ -110,7 +110,8 @@ def test_a_position_counts_the_words_of_a_marker_that_was_prose() -> None:
 
 def test_misuse() -> None:
     linter = Linter()
-    linter.close()
+    # What stands for no citation that it was told of says nothing.
+    assert linter.feed(["", Resolved(3, ())]) + linter.close() == []
     with pytest.raises(LinterClosed, match=r"^feed\(\) after close\(\): make a new linter for a new answer"):
         linter.feed([])
     with pytest.raises(TypeError):

@@ -177,7 +177,7 @@ def test_other_markers() -> None:
 def test_markers_are_not_held_behind_anything_but_a_blank_or_bracket() -> None:
     stage, parser = Tidy(), CitationParser()
     assert stage.feed(parser.feed(f"word.{MARKER}"))[-1:] == parse(f"word.{MARKER}")[-1:]
-    assert stage.held == ""
+    assert (stage.feed([""]), stage.held) == ([], "")
     assert stage.feed(parser.feed(" so ")) == [" so"]
     assert stage.held == " "
     assert stage.feed(parser.feed(MARKER)) == []
@@ -199,7 +199,7 @@ def test_what_is_held_has_an_end() -> None:
 
 def test_misuse() -> None:
     stage = Tidy()
-    stage.close()
+    assert stage.feed([""]) + stage.close() == []
     with pytest.raises(TidyClosed, match=r"^feed\(\) after close\(\): make a new stage"):
         stage.feed([])
 

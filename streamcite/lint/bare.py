@@ -140,11 +140,10 @@ class _Known:
         behind = 0
         for start, end in _words_with_digits(text):
             for offset, length in sorted(self._shapes.get(text[start:end], ()), reverse=True):
-                begin = start - offset
-                source_id = text[max(begin, 0) : begin + length]
-                if begin >= behind and source_id in self._ids and _is_whole(text, begin, begin + length):
-                    behind = begin + length
-                    yield begin, behind
+                place = begin, stop = start - offset, start - offset + length
+                if behind <= begin and stop <= len(text) and text[begin:stop] in self._ids and _is_whole(text, *place):
+                    yield place
+                    behind = stop
                     break
 
 

@@ -11,12 +11,14 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline, backtick
 from markdown_it.token import Token
-from markdown_it.utils import EnvType
+
+if TYPE_CHECKING:
+    from markdown_it.utils import EnvType  # not in all versions
 
 # What HTML has for emphasis and code, as far as it is in use.
 _TAG = re.compile(r"<(/?)(b|strong|i|em|code|pre)(?=[\s/>])[^<>]*>", re.IGNORECASE)

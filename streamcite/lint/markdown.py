@@ -13,13 +13,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from markdown_it.utils import EnvType
 
 from .inline import Marked, read_html, read_inline
+
+if TYPE_CHECKING:
+    from markdown_it.utils import EnvType  # not in all versions
 
 # Blocks, in levels of markdown-it: deeper than any answer nests, and far from Python's own limit. What is nested deeper
 # is in no block.
