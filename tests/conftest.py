@@ -1,14 +1,27 @@
 """What every test shares.
 
-Nothing here imports anyio, openai or an extra: CI runs the core's tests in an environment that has none of them.
+Nothing here imports anyio, openai or an extra before a test needs it: CI runs the core's tests in an environment that
+has none of them.
 """
+
+from __future__ import annotations
 
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from openai import AsyncOpenAI, OpenAI
+
+    from streamcite.testing import Server
+    from tests.http_peer import Peer
+    from tests.upstreams import Aimock, Llmock
 
 # `benchmarks`, `examples` and what tests share are in the checkout only. It stands last, so that `streamcite` is the
 # installed one.
@@ -26,6 +39,79 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 def anyio_backend(request: pytest.FixtureRequest) -> str:
     """Run every test marked `anyio` on both; named here, so that a missing backend is an error and not one run less."""
     return str(request.param)
+
+
+# Servers, each one process or thread for all tests, and clients of them.
+
+
+@pytest.fixture(scope="session")
+def recorded() -> Iterator[Server]:
+    """Serve the recorded answers."""
+    from streamcite.testing import serve
+
+    with serve() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def running(recorded: Server) -> Server:
+    """Name the server that the clients ask; a module that serves answers of its own has one of its own."""
+    return recorded
+
+
+@pytest.fixture(scope="module")
+def client(running: Server) -> Iterator[OpenAI]:
+    from tests.clients import new_client
+
+    with new_client(running.base_url) as client:
+        yield client
+
+
+@pytest.fixture
+async def async_client(running: Server, anyio_backend: str) -> AsyncIterator[AsyncOpenAI]:
+    from tests.clients import new_async_client
+
+    async with new_async_client(running.base_url) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def _peer() -> Iterator[Peer]:
+    from tests.http_peer import run_peer
+
+    with run_peer() as peer:
+        yield peer
+
+
+@pytest.fixture
+def peer(_peer: Peer) -> Peer:
+    """Run a server that answers as the test says."""
+    _peer.reset()
+    return _peer
+
+
+@pytest.fixture
+def peer_client(peer: Peer) -> Iterator[OpenAI]:
+    from tests.clients import ONE, new_client
+
+    with new_client(peer.base_url, limits=ONE) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def aimock() -> Iterator[Aimock]:
+    from tests.upstreams import run_aimock
+
+    with run_aimock() as upstream:
+        yield upstream
+
+
+@pytest.fixture(scope="session")
+def llmock() -> Iterator[Llmock]:
+    from tests.upstreams import run_llmock
+
+    with run_llmock() as upstream:
+        yield upstream
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from http.client import HTTPConnection, HTTPResponse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Semaphore, Thread
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from tests.processes import PATIENCE
 
@@ -43,6 +45,16 @@ class Exchange(BaseHTTPRequestHandler):
 
     def end(self) -> None:
         self.wfile.write(b"0\r\n\r\n")
+
+    def give(self, *pieces: bytes, cut: bool = False) -> None:
+        """Answer with these pieces, and then end, or else cut the connection."""
+        self.start()
+        for piece in pieces:
+            self.send(piece)
+        if cut:
+            self.close_connection = True
+        else:
+            self.end()
 
     def refuse(self, status: int, **headers: str) -> None:
         data = b'{"error": {"message": "refused", "code": "no"}}'
@@ -92,10 +104,16 @@ class Peer:
             exchange.start()
             for piece in pieces:
                 exchange.send(piece)
-            if ends:
-                exchange.end()
-            else:
-                exchange.wait_until_left()
+            exchange.wait_until_left()
+
+        self.answer = (lambda exchange: exchange.give(*pieces)) if ends else answer
+
+    def gives_by_model(self, pieces: Mapping[str, tuple[bytes, bool]]) -> None:
+        """Answer each request by the name of its model: with which bytes, and whether the connection is cut then."""
+
+        def answer(exchange: Exchange) -> None:
+            piece, cut = pieces[self.asked[-1].body["model"]]
+            exchange.give(piece, cut=cut)
 
         self.answer = answer
 
@@ -112,6 +130,15 @@ class Peer:
 
         self.answer = answer
         return go
+
+
+def request(url: str, method: str = "GET", body: bytes | None = None, **headers: str) -> tuple[HTTPResponse, bytes]:
+    """Ask any server as no client would, and give the answer and its body."""
+    parts = urlsplit(url)
+    with closing(HTTPConnection(parts.netloc, timeout=PATIENCE)) as connection:
+        connection.request(method, url.removeprefix(f"{parts.scheme}://{parts.netloc}"), body, headers)
+        response = connection.getresponse()
+        return response, response.read()
 
 
 class _Server(ThreadingHTTPServer):

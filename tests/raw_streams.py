@@ -6,13 +6,12 @@ A body is given as pieces, which `Replay` hands out as a response of the client 
 
 import itertools
 import json
-import ssl
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Self, cast
 
 import anyio
-from openai import DEFAULT_CONNECTION_LIMITS, AsyncOpenAI, DefaultAsyncHttpxClient, OpenAI, Stream, Timeout
+from openai import AsyncOpenAI, OpenAI, Stream
 from openai.types.chat import ChatCompletionChunk
 from openai.types.responses import ResponseStreamEvent
 
@@ -21,16 +20,14 @@ from streamcite.openai.raw import stream_chat, stream_responses
 from streamcite.sse import encode
 from tests import responses_streams as rs
 from tests.chats import MARKER, USAGE, plain
+from tests.clients import ONE, new_async_client, new_client
 from tests.http_peer import Peer
-from tests.processes import PATIENCE
 from tests.responses_streams import UNCLOSED, message, stream_of
 
 ASK: Any = [{"role": "user", "content": "How long does it last?"}]
 QUESTION = "How long does it last?"
 DONE = b"data: [DONE]\n\n"
 REQUEST: Any = object()
-# One for all clients: each would make its own, which takes longer than most tests run.
-TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 class Api(NamedTuple):
@@ -146,9 +143,10 @@ def client_of(client: OpenAI | AsyncOpenAI, response: Replay) -> Any:
     return client
 
 
-OPENAI = OpenAI(api_key="any", base_url="http://127.0.0.1:9/v1")
-ASYNC = AsyncOpenAI(api_key="any", base_url="http://127.0.0.1:9/v1")
-TYPED = OpenAI(api_key="any", base_url="http://127.0.0.1:9/v1")
+NOWHERE = "http://127.0.0.1:9/v1"
+OPENAI = new_client(NOWHERE)
+ASYNC = new_async_client(NOWHERE)
+TYPED = new_client(NOWHERE)
 
 
 def raw_of(api: Api, pieces: Iterable[bytes], error: Exception | None = None) -> Any:
@@ -238,14 +236,11 @@ def bytewise(data: bytes) -> list[bytes]:
 # Over sockets
 
 
-# A connection that somebody still holds is missed by the next request.
-ONE: Any = type(DEFAULT_CONNECTION_LIMITS)(max_connections=1)
-ANY: Any = {"api_key": "any", "max_retries": 0, "timeout": Timeout(PATIENCE, pool=5)}
 SENTENCE = f"It lasts.{MARKER} So."
 
 
 def async_client(peer: Peer) -> AsyncOpenAI:
-    return AsyncOpenAI(base_url=peer.base_url, http_client=DefaultAsyncHttpxClient(limits=ONE, verify=TLS), **ANY)
+    return new_async_client(peer.base_url, limits=ONE)
 
 
 def answer_of(api: Api) -> bytes:

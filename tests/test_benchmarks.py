@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks import core, openai, report, resolve, shapes, sources
-from streamcite import Citation, CitationParser, Cited, Event, Malformed, iter_events, split_blocks
+from benchmarks import core, material, openai, report, resolve, shapes, sources
+from streamcite import Citation, CitationParser, Cited, Event, Malformed, iter_events, read_material, split_blocks
 from streamcite.units import Lines
 
 DELTAS = 2_000
@@ -108,8 +108,17 @@ def test_the_registry_of_the_benchmark_holds_what_it_says() -> None:
 
 def test_every_figure_of_the_sources_is_measured() -> None:
     figures = list(sources.figures(characters=200_000, sources=1_000, passes=1))
-    assert len({figure.name for figure in figures}) == len(figures) == 20
+    assert len({figure.name for figure in figures}) == len(figures) == 20 + 7 + len(material.HOSTILE)
     assert all(figure.value > 0 and figure.limit for figure in figures)
+
+
+def test_the_material_of_the_benchmark_is_read_back() -> None:
+    text = sources.SHAPES["prose"].make(100_000)
+    assert material.copy(text) == text
+    assert read_material(material.show(text))["turn0file0"].text == text
+    assert [name for name, piece in material.HOSTILE.items() if material.show_and_read(piece * 10)] == [
+        *("lines of ids", "headers", "blocks"),
+    ]
 
 
 @pytest.mark.parametrize("name", resolve.STREAM_LIMITS)

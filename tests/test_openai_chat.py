@@ -6,8 +6,6 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,6 +20,8 @@ from streamcite.openai import chat_events
 from streamcite.sse import encode
 from streamcite.testing import RecordedAnswer, Server, recorded_answers, serve
 from tests.chats import CHUNK, MARKER, TOOL_CALL, USAGE, Shape, both, choice, given_as
+from tests.clients import new_client
+from tests.http_peer import Peer
 from tests.reading import joined
 
 SENTENCE = f"It lasts.{MARKER} And \U0001f680 so on."
@@ -40,18 +40,6 @@ def running() -> Iterator[Server]:
     cut = [RecordedAnswer(id=name, text=SENTENCE, deltas=deltas) for name, deltas in CUTS.items()]
     with serve([*ANSWERS.values(), *cut]) as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def client(running: Server) -> Iterator[OpenAI]:
-    with OpenAI(base_url=running.base_url, api_key="any", max_retries=0) as client:
-        yield client
-
-
-@pytest.fixture
-async def async_client(running: Server, anyio_backend: str) -> AsyncIterator[AsyncOpenAI]:
-    async with AsyncOpenAI(base_url=running.base_url, api_key="any", max_retries=0) as client:
-        yield client
 
 
 # Over the wire
@@ -121,36 +109,10 @@ async def test_leaving_closes_the_response_of_an_async_stream(async_client: Asyn
     assert stream.response.is_closed
 
 
-@pytest.fixture
-def breaking() -> Iterator[str]:
-    """A server that promises more than it sends: half a marker, and then the connection is gone."""
-    content = SENTENCE[:15]
-    data = json.dumps({"choices": [{"index": 0, "delta": {"content": content}}]})
-
-    class Break(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["content-length"]))
-            self.send_response(200)
-            self.send_header("content-type", "text/event-stream")
-            self.send_header("content-length", "1000000")
-            self.end_headers()
-            self.wfile.write(encode(data))
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with HTTPServer(("127.0.0.1", 0), Break) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/v1"
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-def test_a_broken_connection_raises_as_the_client_does_and_loses_nothing(breaking: str) -> None:
-    with OpenAI(base_url=breaking, api_key="any", max_retries=0) as client:
+def test_a_broken_connection_raises_as_the_client_does_and_loses_nothing(peer: Peer) -> None:
+    data = json.dumps({"choices": [{"index": 0, "delta": {"content": SENTENCE[:15]}}]})  # half a marker
+    peer.answer = lambda exchange: exchange.give(encode(data), cut=True)
+    with new_client(peer.base_url) as client:
         with pytest.raises(Exception, match=r".") as raised:  # its class depends on the client's version
             list(client.chat.completions.create(model="any", messages=ASK, stream=True))
         events = chat_events(client.chat.completions.create(model="any", messages=ASK, stream=True))

@@ -1,9 +1,7 @@
 """The real client over a real socket: its ``.stream()``, both views, and what a server does wrong."""
 
 import json
-from collections.abc import AsyncIterator, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,7 +11,7 @@ from openai.types.chat import ChatCompletionUserMessageParam
 from streamcite import Source, clean, parse
 from streamcite.openai import chat_events, clean_chat, clean_completion
 from streamcite.sse import encode
-from streamcite.testing import RecordedAnswer, Server, recorded_answers, serve
+from streamcite.testing import RecordedAnswer, recorded_answers
 from tests.chats import (
     SOURCES,
     TOOL_CALL,
@@ -24,6 +22,8 @@ from tests.chats import (
     streamed,
     without_index,
 )
+from tests.clients import new_client
+from tests.http_peer import Peer
 from tests.reading import joined
 
 ASK: list[ChatCompletionUserMessageParam] = [{"role": "user", "content": "How long does it last?"}]
@@ -36,24 +36,6 @@ MARKER = "\ue200cite\ue202a1\ue201"
 SENTENCE = f"It lasts.{MARKER} And \U0001f680 so on.{MARKER}"
 
 every_answer = pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Server]:
-    with serve() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def client(running: Server) -> Iterator[OpenAI]:
-    with OpenAI(base_url=running.base_url, api_key="any", max_retries=0) as client:
-        yield client
-
-
-@pytest.fixture
-async def async_client(running: Server, anyio_backend: str) -> AsyncIterator[AsyncOpenAI]:
-    async with AsyncOpenAI(base_url=running.base_url, api_key="any", max_retries=0) as client:
-        yield client
 
 
 # Recorded answers
@@ -177,7 +159,7 @@ HOSTED = [
     chunk(choice(f" it is.{MARKER}", annotations=[place(index=3)])),
 ]
 UNNUMBERED = [chunk(choice(f"It lasts.{MARKER}", role="assistant", annotations=[place()]))]
-WIRE: dict[str, tuple[bytes, bool]] = {  # what is sent, and whether that is less than was promised
+WIRE: dict[str, tuple[bytes, bool]] = {  # what is sent, and whether the connection is cut then
     "error": (frames(*TEXT, {"error": {"message": "overloaded", "type": "server_error"}}), False),
     "malformed": (frames(*TEXT, '{"choices": ['), False),
     "cut": (frames(*TEXT), True),
@@ -190,31 +172,11 @@ WIRE: dict[str, tuple[bytes, bool]] = {  # what is sent, and whether that is les
 }
 
 
-@pytest.fixture(scope="module")
-def odd() -> Iterator[OpenAI]:
-    class Send(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            body, is_cut = WIRE[asked["model"]]
-            self.send_response(200)
-            self.send_header("content-type", "text/event-stream")
-            self.send_header("content-length", str(len(body) + is_cut))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Send) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        url = f"http://127.0.0.1:{server.server_port}/v1"
-        try:
-            with OpenAI(base_url=url, api_key="any", max_retries=0) as client:
-                yield client
-        finally:
-            server.shutdown()
-            thread.join()
+@pytest.fixture
+def odd(peer: Peer) -> Iterator[OpenAI]:
+    peer.gives_by_model(WIRE)
+    with new_client(peer.base_url) as client:
+        yield client
 
 
 @pytest.mark.parametrize("model", ["error", "malformed", "cut"])

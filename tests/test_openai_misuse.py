@@ -10,7 +10,7 @@ from openai import OpenAI
 
 from streamcite import parse
 from streamcite.openai import chat_events, clean_chat, clean_response, clean_responses, responses_events
-from streamcite.testing import serve
+from streamcite.testing import Server, serve
 from tests.reading import joined
 
 ANSWER = "It lasts.\ue200cite\ue202turn0file1\ue202L8-L13\ue201 And so on."
@@ -19,9 +19,9 @@ ASK_RESPONSE: dict[str, Any] = {"model": "answer", "input": "?"}
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[OpenAI]:
-    with serve(ANSWER) as server, OpenAI(base_url=server.base_url, api_key="any") as client:
-        yield client
+def running() -> Iterator[Server]:
+    with serve(ANSWER) as server:
+        yield server
 
 
 def test_what_the_client_helps_with_is_cleaned_before_it_is_read(client: OpenAI) -> None:

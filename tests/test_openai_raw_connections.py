@@ -3,28 +3,24 @@
 import asyncio
 import gc
 import warnings
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
 import anyio
 import pytest
 from openai import (
-    DefaultHttpxClient,
     OpenAI,
 )
 
 from streamcite import parse
-from tests.http_peer import Exchange, Peer, run_peer
+from tests.http_peer import Exchange, Peer
 from tests.processes import PATIENCE
 from tests.raw_streams import (
-    ANY,
     APIS,
     CHAT,
-    ONE,
     RESPONSES,
     SENTENCE,
-    TLS,
     Api,
     answer_of,
     aoutcome,
@@ -41,22 +37,9 @@ from tests.responses_streams import UNCLOSED
 every_api = pytest.mark.parametrize("api", APIS.values(), ids=APIS)
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[Peer]:
-    with run_peer() as peer:
-        yield peer
-
-
 @pytest.fixture
-def peer(running: Peer) -> Peer:
-    running.reset()
-    return running
-
-
-@pytest.fixture
-def client(peer: Peer) -> Iterator[OpenAI]:
-    with OpenAI(base_url=peer.base_url, http_client=DefaultHttpxClient(limits=ONE, verify=TLS), **ANY) as client:
-        yield client
+def client(peer_client: OpenAI) -> OpenAI:
+    return peer_client
 
 
 async def is_left(peer: Peer) -> bool:

@@ -1,6 +1,5 @@
 """The fast lane over sockets: what is asked, of which clients, and which errors come."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import openai
@@ -23,15 +22,13 @@ from openai import (
 
 from streamcite import parse
 from streamcite.openai.raw import AsyncRawView, RawView, stream_chat
+from tests.clients import ANY, TLS
 from tests.http_peer import Exchange, Peer, run_peer
 from tests.processes import PATIENCE
 from tests.raw_streams import (
-    ANY,
     APIS,
     CHAT,
-    ONE,
     SENTENCE,
-    TLS,
     Api,
     answer_of,
     aoutcome,
@@ -48,22 +45,9 @@ from tests.responses_streams import UNCLOSED
 every_api = pytest.mark.parametrize("api", APIS.values(), ids=APIS)
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[Peer]:
-    with run_peer() as peer:
-        yield peer
-
-
 @pytest.fixture
-def peer(running: Peer) -> Peer:
-    running.reset()
-    return running
-
-
-@pytest.fixture
-def client(peer: Peer) -> Iterator[OpenAI]:
-    with OpenAI(base_url=peer.base_url, http_client=DefaultHttpxClient(limits=ONE, verify=TLS), **ANY) as client:
-        yield client
+def client(peer_client: OpenAI) -> OpenAI:
+    return peer_client
 
 
 # Errors

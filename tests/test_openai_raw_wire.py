@@ -1,22 +1,20 @@
 """The fast lane over real servers, its own and two that nobody here wrote, whole and broken, against the event view."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import anyio
 import pytest
-from openai import AsyncOpenAI, DefaultAsyncHttpxClient, DefaultHttpxClient, OpenAI, Timeout
 
 from streamcite import parse
 from streamcite.surrogates import replace_surrogates
-from streamcite.testing import Server, recorded_answers, serve
-from tests.processes import PATIENCE
-from tests.raw_streams import APIS, CHAT, TLS, Api, Outcome, aoutcome, outcome
+from streamcite.testing import Server, recorded_answers
+from tests.raw_streams import APIS, CHAT, Api, Outcome, aoutcome, outcome
 from tests.reading import joined
 from tests.test_upstreams import CHAT as PLAIN_CHAT
-from tests.test_upstreams import MARKER, TEXT, deltas_of, read
+from tests.test_upstreams import MARKER, TEXT, async_client_of, client_of, deltas_of, read
 from tests.test_upstreams import RESPONSES as PLAIN_RESPONSES
-from tests.upstreams import Aimock, Fault, Llmock, Upstream, run_aimock, run_llmock
+from tests.upstreams import Aimock, Fault, Llmock, Upstream
 
 UNCLOSED = f"It lasts. {MARKER[:-1]}"
 # What the client calls its errors since its newest version; an older one lets those of its HTTP library through.
@@ -29,19 +27,14 @@ ERRORS: dict[Fault, str | None] = {
 every_api = pytest.mark.parametrize("api", APIS.values(), ids=APIS)
 
 
-def to(upstream: Upstream, patience: float) -> Any:
-    timeout = Timeout(PATIENCE, read=patience)
-    return {"base_url": upstream.base_url, "api_key": "any", "max_retries": 0, "timeout": timeout}
-
-
 def read_sync(upstream: Upstream, api: Api, model: str, patience: float = 10, *, parts: bool = False) -> Outcome:
-    with OpenAI(http_client=DefaultHttpxClient(verify=TLS), **to(upstream, patience)) as client:
+    with client_of(upstream, patience) as client:
         return outcome(api.raw(client, model=model, **api.params), parts=parts)
 
 
 def reading_on(backend: str) -> Callable[..., Outcome]:
     async def read_async(upstream: Upstream, api: Api, model: str, patience: float, parts: bool) -> Outcome:
-        async with AsyncOpenAI(http_client=DefaultAsyncHttpxClient(verify=TLS), **to(upstream, patience)) as client:
+        async with async_client_of(upstream, patience) as client:
             return await aoutcome(api.raw(client, model=model, **api.params), parts=parts)
 
     def reader(upstream: Upstream, api: Api, model: str, patience: float = 10, *, parts: bool = False) -> Outcome:
@@ -54,7 +47,7 @@ READERS = {"sync": read_sync, "asyncio": reading_on("asyncio"), "trio": reading_
 
 
 def typed(upstream: Upstream, api: Api, model: str, patience: float = 10, *, parts: bool = False) -> Outcome:
-    with OpenAI(http_client=DefaultHttpxClient(verify=TLS), **to(upstream, patience)) as client:
+    with client_of(upstream, patience) as client:
         return outcome(api.view(api.create(client, model=model, **api.params)), parts=parts)
 
 
@@ -65,24 +58,6 @@ def check(upstream: Upstream, api: Api, model: str) -> Outcome:
         for reader in READERS.values():
             assert reader(upstream, api, model, parts=parts) == expected
     return expected
-
-
-@pytest.fixture(scope="module")
-def recorded() -> Iterator[Server]:
-    with serve() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def aimock() -> Iterator[Aimock]:
-    with run_aimock() as upstream:
-        yield upstream
-
-
-@pytest.fixture(scope="module")
-def llmock() -> Iterator[Llmock]:
-    with run_llmock() as upstream:
-        yield upstream
 
 
 @every_api

@@ -2,9 +2,7 @@
 
 import json
 import random
-from collections.abc import AsyncIterator, Iterable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -17,6 +15,9 @@ from streamcite.openai import clean_response, clean_responses, responses_events
 from streamcite.sse import encode
 from streamcite.testing import RecordedAnswer, Server, recorded_answers, serve
 from tests import responses_streams as rs
+from tests.clients import new_async_client, new_client
+from tests.http_peer import Peer
+from tests.raw_streams import body
 from tests.reading import joined, source_text
 from tests.responses_streams import MARKER, SOURCES, TWO, UNCLOSED, Item, cited, message, plain, stream_of
 
@@ -36,18 +37,6 @@ every_answer = pytest.mark.parametrize("answer", [*ANSWERS.values(), REASONED], 
 def running() -> Iterator[Server]:
     with serve([*ANSWERS.values(), REASONED]) as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def client(running: Server) -> Iterator[OpenAI]:
-    with OpenAI(base_url=running.base_url, api_key="any", max_retries=0) as client:
-        yield client
-
-
-@pytest.fixture
-async def async_client(running: Server, anyio_backend: str) -> AsyncIterator[AsyncOpenAI]:
-    async with AsyncOpenAI(base_url=running.base_url, api_key="any", max_retries=0) as client:
-        yield client
 
 
 @every_answer
@@ -310,40 +299,18 @@ def test_what_is_no_snapshot_is_a_value_error(snapshot: Any) -> None:
 # Errors
 
 
-@pytest.fixture(scope="module")
-def breaking() -> Iterator[str]:
-    """A server of half an answer, behind which comes what the model's name says, or nothing and the cut."""
-    begun = stream_of(message("It lasts.", UNCLOSED))[:5]
-
-    class Break(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            model = json.loads(self.rfile.read(int(self.headers["content-length"])))["model"]
-            last = {"error": b'{"error": {"message": "overloaded"}}', "no JSON": b'{"type', "end": b"[DONE]"}.get(model)
-            body = b"".join(encode(json.dumps(event)) for event in begun)
-            self.send_response(200)
-            self.send_header("content-type", "text/event-stream")
-            self.send_header("content-length", "99999" if last is None else str(len(body) + len(last) + 8))
-            self.end_headers()
-            self.wfile.write(body)
-            if last is not None:
-                self.wfile.write(b"data: " + last + b"\n\n")
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with HTTPServer(("127.0.0.1", 0), Break) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/v1"
-        finally:
-            server.shutdown()
-            thread.join()
+@pytest.fixture
+def breaking(peer: Peer) -> Peer:
+    """Give half an answer, behind which comes what the model's name says, or the connection is cut."""
+    begun = body(stream_of(message("It lasts.", UNCLOSED))[:5], done=False)
+    last = {"error": '{"error": {"message": "overloaded"}}', "no JSON": '{"type', "end": "[DONE]"}
+    peer.gives_by_model({"cut": (begun, True)} | {name: (begun + encode(text), False) for name, text in last.items()})
+    return peer
 
 
 @pytest.mark.parametrize("model", ["error", "no JSON", "cut"])
-def test_what_was_held_is_settled_before_the_clients_own_error(breaking: str, model: str) -> None:
-    with OpenAI(base_url=breaking, api_key="any", max_retries=0) as client:
+def test_what_was_held_is_settled_before_the_clients_own_error(breaking: Peer, model: str) -> None:
+    with new_client(breaking.base_url) as client:
         # The class depends on the client's version; an older one leaves its response open on an error.
         unwrapped = client.responses.create(model=model, input=ASK, stream=True)
         with unwrapped, pytest.raises(Exception, match=r".") as raised:
@@ -362,8 +329,8 @@ def test_what_was_held_is_settled_before_the_clients_own_error(breaking: str, mo
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("model", ["error", "no JSON", "cut", "end"])
-async def test_an_async_stream_settles_too(breaking: str, model: str, anyio_backend: str) -> None:
-    async with AsyncOpenAI(base_url=breaking, api_key="any", max_retries=0) as client:
+async def test_an_async_stream_settles_too(breaking: Peer, model: str, anyio_backend: str) -> None:
+    async with new_async_client(breaking.base_url) as client:
         stream = await client.responses.create(model=model, input=ASK, stream=True)
         view = responses_events(stream)
         assert [await anext(view), await anext(view)] == parse(f"It lasts.{UNCLOSED}")

@@ -1,11 +1,10 @@
 """Every view over streams of servers that nobody here wrote, whole and broken, read by the client's own classes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import anyio
 import pytest
-from openai import AsyncOpenAI, OpenAI
 
 from streamcite import Event, clean, parse
 from streamcite.openai import (
@@ -29,13 +28,14 @@ from tests.test_upstreams import (
     RESPONSES,
     TEXT,
     Api,
+    async_client_of,
     client_of,
     create_chat,
     create_response,
     deltas_of,
     read,
 )
-from tests.upstreams import Aimock, Fault, Llmock, Upstream, run_aimock, run_llmock
+from tests.upstreams import Aimock, Fault, Llmock, Upstream
 
 UNCLOSED = f"It lasts. {MARKER[:-1]}"
 
@@ -71,7 +71,7 @@ def by_part(events: Any) -> Any:
 def read_sync(upstream: Upstream, views: Views, model: str, view: Callable[[Any], Any], patience: float) -> Read:
     items: list[Any] = []
     error = None
-    with client_of(upstream, OpenAI, patience) as client, view(views.create(client, model)) as stream:
+    with client_of(upstream, patience) as client, view(views.create(client, model)) as stream:
         try:
             for item in stream:
                 items.append(item)  # noqa: PERF402 - what came before an error counts
@@ -84,7 +84,7 @@ def read_sync(upstream: Upstream, views: Views, model: str, view: Callable[[Any]
 async def read_async(upstream: Upstream, views: Views, model: str, view: Callable[[Any], Any], patience: float) -> Read:
     items: list[Any] = []
     error = None
-    async with client_of(upstream, AsyncOpenAI, patience) as client, view(await views.create(client, model)) as stream:
+    async with async_client_of(upstream, patience) as client, view(await views.create(client, model)) as stream:
         try:
             async for item in stream:
                 items.append(item)  # noqa: PERF401 - as above
@@ -100,18 +100,6 @@ def reading_on(backend: str) -> Callable[..., Read]:
 
 READERS = {"sync": read_sync, "asyncio": reading_on("asyncio"), "trio": reading_on("trio")}
 every_reader = pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
-
-
-@pytest.fixture(scope="module")
-def aimock() -> Iterator[Aimock]:
-    with run_aimock() as upstream:
-        yield upstream
-
-
-@pytest.fixture(scope="module")
-def llmock() -> Iterator[Llmock]:
-    with run_llmock() as upstream:
-        yield upstream
 
 
 def shown(read: Read, api: Api) -> str:
@@ -168,7 +156,7 @@ def test_markers_written_as_escapes(llmock: Llmock, views: Views, reader: Any) -
 def test_whole_answers_agree(aimock: Aimock, llmock: Llmock) -> None:
     for upstream in (aimock, llmock):
         model = upstream.answer(TEXT)
-        with client_of(upstream, OpenAI) as client:
+        with client_of(upstream) as client:
             completion = clean_completion(client.chat.completions.create(model=model, messages=ASK))
             response = clean_response(client.responses.create(model=model, input=QUESTION))
         assert completion.choices[0].message.content == response.output_text == clean(TEXT)
@@ -177,7 +165,7 @@ def test_whole_answers_agree(aimock: Aimock, llmock: Llmock) -> None:
 @pytest.mark.parametrize("size", [1, 3, 7])
 def test_the_clients_own_helpers(aimock: Aimock, size: int) -> None:
     model = aimock.answer(TEXT, chunkSize=size)
-    with client_of(aimock, OpenAI) as client:
+    with client_of(aimock) as client:
         with client.chat.completions.stream(model=model, messages=ASK) as chat:
             snapshots = [event.snapshot for event in clean_chat(chat) if event.type == "content.delta"]
             assert chat.get_final_completion().choices[0].message.content == clean(TEXT)
@@ -200,7 +188,7 @@ def test_the_clients_own_helpers(aimock: Aimock, size: int) -> None:
 @every_api
 def test_reasoning_is_no_answer(aimock: Aimock, views: Views) -> None:
     model = aimock.answer(TEXT, response={"reasoning": f"Hm.{MARKER} Yes."}, chunkSize=3)
-    with client_of(aimock, OpenAI) as client, views.events(views.create(client, model)) as events:
+    with client_of(aimock) as client, views.events(views.create(client, model)) as events:
         texts: dict[str, list[Event]] = {}
         for part, event in events.iter_parts():
             texts.setdefault(part.channel, []).append(event)

@@ -12,12 +12,12 @@ import anyio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from openai import AsyncOpenAI, OpenAI
 
 from streamcite import Citation
 from streamcite.openai import chat_events, responses_events
 from streamcite.testing import serve
 from tests import strategies as sc
+from tests.clients import new_async_client, new_client
 from tests.openai_views import (
     DELTAS,
     VIEWS,
@@ -321,7 +321,7 @@ def ask_helper(client: Any, kind: View) -> Any:
 @every_view
 @pytest.mark.parametrize("way", [reads_to_the_end, leaves_a_block, fails_in_a_block, closes_twice])
 def test_the_clients_response_is_closed(base_url: str, kind: View, way: Any) -> None:
-    with OpenAI(base_url=base_url, api_key="any", max_retries=0) as client:
+    with new_client(base_url) as client:
         stream = ask(client, kind)
         view = kind.open(stream)
         if not kind.is_of_events():
@@ -337,7 +337,7 @@ def test_the_clients_response_is_closed(base_url: str, kind: View, way: Any) -> 
 @pytest.mark.anyio
 @pytest.mark.parametrize("way", [areads_to_the_end, aleaves_a_block, afails_in_a_block, acloses_twice])
 async def test_the_async_clients_response_is_closed(base_url: str, kind: View, way: Any, anyio_backend: str) -> None:
-    async with AsyncOpenAI(base_url=base_url, api_key="any", max_retries=0) as client:
+    async with new_async_client(base_url) as client:
         stream = await ask(client, kind)
         view = kind.open(stream)
         if not kind.is_of_events():
@@ -351,7 +351,7 @@ async def test_the_async_clients_response_is_closed(base_url: str, kind: View, w
 async def test_cancelling_while_the_client_waits_closes_its_response(
     stalled_url: str, kind: View, anyio_backend: str
 ) -> None:
-    async with AsyncOpenAI(base_url=stalled_url, api_key="any", max_retries=0) as client:
+    async with new_async_client(stalled_url) as client:
         stream = await ask(client, kind)
         with no_tasks(anyio_backend), anyio.move_on_after(0.05) as scope:
             async with kind.open(stream) as view:
@@ -365,15 +365,15 @@ async def test_cancelling_while_the_client_waits_closes_its_response(
 @pytest.mark.parametrize("name", ["chat objects", "responses objects"])
 async def test_the_clients_own_helper_closes_what_it_reads(base_url: str, name: str, anyio_backend: str) -> None:
     kind = VIEWS[name]
-    with OpenAI(base_url=base_url, api_key="any", max_retries=0) as client, ask_helper(client, kind) as helper:
+    with new_client(base_url) as client, ask_helper(client, kind) as helper:
         response = helper._response
         for _ in kind.open(helper):
             break
         assert not response.is_closed
     assert response.is_closed
-    async with AsyncOpenAI(base_url=base_url, api_key="any", max_retries=0) as async_client:
+    async with new_async_client(base_url) as other:
         with suppress(LostError):
-            async with ask_helper(async_client, kind) as async_helper:
+            async with ask_helper(other, kind) as async_helper:
                 response = async_helper._response
                 async for _ in kind.open(async_helper):
                     raise LostError
@@ -384,12 +384,12 @@ async def test_the_clients_own_helper_closes_what_it_reads(base_url: str, name: 
 @pytest.mark.parametrize("name", ["chat events", "chat parts", "responses events", "responses parts"])
 async def test_a_view_of_the_clients_own_helper_closes_it(base_url: str, name: str, anyio_backend: str) -> None:
     kind = VIEWS[name]
-    with OpenAI(base_url=base_url, api_key="any", max_retries=0) as client, ask_helper(client, kind) as helper:
+    with new_client(base_url) as client, ask_helper(client, kind) as helper:
         leaves_a_block(kind.open(helper), kind)
         assert helper._response.is_closed
     async with (
-        AsyncOpenAI(base_url=base_url, api_key="any", max_retries=0) as async_client,
-        ask_helper(async_client, kind) as async_helper,
+        new_async_client(base_url) as other,
+        ask_helper(other, kind) as async_helper,
     ):
         await aleaves_a_block(kind.open(async_helper), kind)
         assert async_helper._response.is_closed

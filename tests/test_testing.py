@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from contextlib import closing
 from http.client import HTTPConnection, HTTPResponse, IncompleteRead
 from importlib import resources
@@ -20,11 +19,13 @@ import pytest
 import uvicorn
 from hypothesis import given
 from hypothesis import strategies as st
-from openai import AsyncOpenAI, NotFoundError, OpenAI
+from openai import NotFoundError, OpenAI
 from openai.types.chat import ChatCompletionUserMessageParam
 
 from streamcite import Citation, Malformed, clean, parse
 from streamcite.testing import RecordedAnswer, Server, app, recorded_answers, serve, server, token_deltas
+from tests.clients import new_async_client, new_client
+from tests.http_peer import request
 
 MARKER = "\ue200cite\ue202turn0file1\ue202L8-L13\ue201"
 PIECES = ["\ue200", "cite", "\ue202", "turn", "0", "file", "1", "\ue202", "L", "8", "-L", "13", "\ue201"]
@@ -35,27 +36,8 @@ every_answer = pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
 any_text = st.text(st.characters() | st.sampled_from("\ue200\ue201\ue202 \r\n\tAbcé019-_.。、かな漢字한글🚀️‍"))
 
 
-@pytest.fixture(scope="module")
-def recorded() -> Iterator[Server]:
-    with serve() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def client(recorded: Server) -> Iterator[OpenAI]:
-    with OpenAI(base_url=recorded.base_url, api_key="any", max_retries=0) as client:
-        yield client
-
-
 def send(running: Server, method: str, path: str, body: bytes | None = None) -> tuple[HTTPResponse, bytes]:
-    """Ask as no client would."""
-    connection = HTTPConnection(urlsplit(running.base_url).netloc, timeout=10)
-    try:
-        connection.request(method, path, body)
-        response = connection.getresponse()
-        return response, response.read()
-    finally:
-        connection.close()
+    return request(running.base_url.removesuffix("/v1") + path, method, body)
 
 
 def post(running: Server, **fields: Any) -> tuple[HTTPResponse, bytes]:
@@ -400,7 +382,7 @@ def test_two_servers_at_once_and_nothing_left_of_them(recorded: Server) -> None:
         assert one.base_url != two.base_url
         assert (list(one.answers), list(two.answers)) == (["answer"], ["mine"])
         for running, model, whole in ((one, "answer", text), (two, "mine", "Yes.")):
-            with OpenAI(base_url=running.base_url, api_key="any") as client:
+            with new_client(running.base_url) as client:
                 completion = client.chat.completions.create(model=model, messages=ASK)
                 assert completion.choices[0].message.content == whole
         assert len(threads()) == len(running_before) + 2
@@ -447,7 +429,7 @@ def test_a_block_that_raises_stops_the_server() -> None:
 async def test_streams_at_once(anyio_backend: str) -> None:
     texts: dict[int, str] = {}
     with serve(pace=0.0001) as running:
-        async with AsyncOpenAI(base_url=running.base_url, api_key="any") as client, anyio.create_task_group() as group:
+        async with new_async_client(running.base_url) as client, anyio.create_task_group() as group:
 
             async def read(number: int) -> None:
                 stream = await client.chat.completions.create(model="japanese", messages=ASK, stream=True)

@@ -2,10 +2,9 @@
 
 import json
 import logging
-from collections.abc import AsyncIterator, Iterator
-from http.client import HTTPConnection, HTTPResponse
+from collections.abc import Iterator
+from http.client import HTTPResponse
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 from openai import AsyncOpenAI, NotFoundError, OpenAI
@@ -13,6 +12,8 @@ from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
 from streamcite.testing import RecordedAnswer, Server, app, recorded_answers, serve, token_deltas
+from tests.clients import new_async_client, new_client
+from tests.http_peer import request
 
 ANSWERS = recorded_answers()
 QUESTION = "How long may I stay?"
@@ -33,27 +34,8 @@ def running() -> Iterator[Server]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def client(running: Server) -> Iterator[OpenAI]:
-    with OpenAI(base_url=running.base_url, api_key="any", max_retries=0) as client:
-        yield client
-
-
-@pytest.fixture
-async def async_client(running: Server, anyio_backend: str) -> AsyncIterator[AsyncOpenAI]:
-    async with AsyncOpenAI(base_url=running.base_url, api_key="any", max_retries=0) as client:
-        yield client
-
-
 def send(running: Server, method: str, path: str, body: bytes | None = None) -> tuple[HTTPResponse, bytes]:
-    """Ask as no client would."""
-    connection = HTTPConnection(urlsplit(running.base_url).netloc, timeout=10)
-    try:
-        connection.request(method, f"/v1/responses{path}", body)
-        response = connection.getresponse()
-        return response, response.read()
-    finally:
-        connection.close()
+    return request(f"{running.base_url}/responses{path}", method, body)
 
 
 def post(running: Server, model: str, **fields: Any) -> bytes:
@@ -364,7 +346,7 @@ def test_only_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_client_that_leaves_can_come_back(caplog: pytest.LogCaptureFixture) -> None:
     answer = ANSWERS["technical"]
-    with serve([answer]) as running, OpenAI(base_url=running.base_url, api_key="any", max_retries=0) as client:
+    with serve([answer]) as running, new_client(running.base_url) as client:
         heard, seen, id = "", -1, ""
         with client.responses.create(model=answer.id, input=QUESTION, stream=True) as stream:
             for event in stream:
@@ -384,7 +366,7 @@ def test_a_client_that_leaves_can_come_back(caplog: pytest.LogCaptureFixture) ->
 @pytest.mark.anyio
 async def test_an_async_client_may_leave_a_stream_that_stands_still(anyio_backend: str) -> None:
     with serve("Never said.", pace=3600) as running:
-        async with AsyncOpenAI(base_url=running.base_url, api_key="any", max_retries=0) as client:
+        async with new_async_client(running.base_url) as client:
             stream = await client.responses.create(model="answer", input=QUESTION, stream=True)
             created = await anext(stream)
             await stream.close()

@@ -1,10 +1,10 @@
 """What servers that nobody here wrote send, and what the client makes of it: the facts that the adapters rely on."""
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 import anyio
@@ -13,6 +13,7 @@ from openai import APIConnectionError, AsyncOpenAI, NotFoundError, OpenAI, Timeo
 from openai.types.chat import ChatCompletionUserMessageParam
 
 from tests import upstreams
+from tests.clients import new_async_client, new_client
 from tests.processes import PATIENCE
 from tests.upstreams import Aimock, Fault, Llmock, Upstream, run_aimock, run_llmock
 
@@ -63,12 +64,13 @@ RESPONSES = Api(
     4,  # the response is created and in progress; an item and a part are added
 )
 
-ClientT = TypeVar("ClientT", OpenAI, AsyncOpenAI)
+
+def client_of(upstream: Upstream, patience: float = PATIENCE) -> OpenAI:
+    return new_client(upstream.base_url, timeout=Timeout(PATIENCE, read=patience))
 
 
-def client_of(upstream: Upstream, kind: type[ClientT], patience: float = PATIENCE) -> ClientT:
-    timeout = Timeout(PATIENCE, read=patience)
-    return kind(base_url=upstream.base_url, api_key="any", max_retries=0, timeout=timeout)
+def async_client_of(upstream: Upstream, patience: float) -> AsyncOpenAI:
+    return new_async_client(upstream.base_url, timeout=Timeout(PATIENCE, read=patience))
 
 
 class Received(NamedTuple):
@@ -85,7 +87,7 @@ class Read(Protocol):
 def read(upstream: Upstream, api: Api, model: str, patience: float = PATIENCE) -> Received:
     items: list[Any] = []
     error = None
-    with client_of(upstream, OpenAI, patience) as client:
+    with client_of(upstream, patience) as client:
         try:
             for item in api.create(client, model):
                 items.append(item)  # noqa: PERF402 - what came before an error counts
@@ -97,7 +99,7 @@ def read(upstream: Upstream, api: Api, model: str, patience: float = PATIENCE) -
 async def aread(upstream: Upstream, api: Api, model: str, patience: float) -> Received:
     items: list[Any] = []
     error = None
-    async with client_of(upstream, AsyncOpenAI, patience) as client:
+    async with async_client_of(upstream, patience) as client:
         try:
             async for item in await api.create(client, model):
                 items.append(item)  # noqa: PERF401 - as above
@@ -117,18 +119,6 @@ READERS: dict[str, Read] = {"sync": read, "asyncio": reader_on("asyncio"), "trio
 
 every_api = pytest.mark.parametrize("api", [CHAT, RESPONSES], ids=["chat", "responses"])
 every_reader = pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
-
-
-@pytest.fixture(scope="module")
-def aimock() -> Iterator[Aimock]:
-    with run_aimock() as upstream:
-        yield upstream
-
-
-@pytest.fixture(scope="module")
-def llmock() -> Iterator[Llmock]:
-    with run_llmock() as upstream:
-        yield upstream
 
 
 def deltas_of(received: Received, api: Api) -> list[str]:
@@ -184,7 +174,7 @@ def test_a_whole_text_is_repeated_without_lone_surrogates(aimock: Aimock) -> Non
 def test_the_snapshots_of_the_client_do_not_join_surrogates(aimock: Aimock) -> None:
     model = aimock.answer(TEXT, chunkSize=1)
     lone = TEXT.replace("\U0001f680", "\ud83d\ude80")
-    with client_of(aimock, OpenAI) as client:
+    with client_of(aimock) as client:
         with client.chat.completions.stream(model=model, messages=ASK) as chat:
             assert chat.get_final_completion().choices[0].message.content == lone
         with client.responses.stream(model=model, input=QUESTION) as response:
@@ -234,7 +224,7 @@ def test_texts_may_stand_on_both_sides_of_a_tool_call(aimock: Aimock) -> None:
 
 
 def test_choices_come_one_behind_the_other(llmock: Llmock) -> None:
-    with client_of(llmock, OpenAI) as client:
+    with client_of(llmock) as client:
         chunks = list(
             client.chat.completions.create(
                 model=llmock.answer(TEXT), messages=ASK, stream=True, n=2, stream_options={"include_usage": True}
@@ -274,14 +264,14 @@ def test_how_a_stream_breaks_off_behind_two_words(llmock: Llmock, api: Api, read
 @every_api
 def test_a_cut_before_anything_left_is_an_error_of_the_request(aimock: Aimock, api: Api) -> None:
     model = aimock.answer(TEXT, truncateAfterChunks=api.opening + 1)
-    with client_of(aimock, OpenAI) as client, pytest.raises(APIConnectionError):
+    with client_of(aimock) as client, pytest.raises(APIConnectionError):
         api.create(client, model)
 
 
 @every_api
 def test_a_stream_that_stalls_can_be_left(aimock: Aimock, api: Api) -> None:
     model = aimock.answer_stalled(TEXT, after_chunks=api.opening + 4, chunkSize=3)
-    with client_of(aimock, OpenAI) as client, api.create(client, model) as stream:
+    with client_of(aimock) as client, api.create(client, model) as stream:
         received = Received([next(stream) for _ in range(api.opening + 4)], None)
     assert "".join(deltas_of(received, api)) == TEXT[:12]
     assert stream.response.is_closed
@@ -289,7 +279,7 @@ def test_a_stream_that_stalls_can_be_left(aimock: Aimock, api: Api) -> None:
 
 def test_only_the_helper_for_responses_tells_of_a_silent_end(llmock: Llmock) -> None:
     model = llmock.answer(TEXT, fault="truncate", after_chunks=6)
-    with client_of(llmock, OpenAI) as client:
+    with client_of(llmock) as client:
         with client.chat.completions.stream(model=model, messages=ASK) as chat:
             choice = chat.get_final_completion().choices[0]
         assert choice.message.content == "".join(WORDS[:5])
@@ -310,7 +300,7 @@ def test_an_answer_that_is_no_stream_gives_nothing(aimock: Aimock) -> None:
 
 
 def test_a_model_that_was_not_taught_is_not_found(aimock: Aimock) -> None:
-    with client_of(aimock, OpenAI) as client, pytest.raises(NotFoundError):
+    with client_of(aimock) as client, pytest.raises(NotFoundError):
         create_chat(client, "model0")
 
 
