@@ -136,13 +136,12 @@ from "start" to "end" in the answer, at "position" in its clean text, in code po
 \b
 Example:
   $ echo '[{"id": "block1", "text": "Open till nine."}]' >sources.json
-  $ echo 'Open till nine, says block1.' >answer.txt
+  $ echo 'Open till nine.' >answer.txt
   $ streamcite check answer.txt --sources sources.json
-  answer.txt:1:22: error: Take block1 out of the text: an id is written in a
-  marker only. [bare-id]
-      Open till nine, says block1.
-                           ^~~~~~
-  ...
+  answer.txt:1:1: warning: Cite the sources that the answer rests on: it has no
+  citation. [uncited]
+      Open till nine.
+      ^~~~~~~~~~~~~~~
 
 Exit status: 0 nothing found; 1 something was; 2 bad use or input.
 """
