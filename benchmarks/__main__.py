@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from itertools import chain
 
-from . import core, openai, resolve, sources
-from .report import machine
+from . import core, lint, openai, resolve, sources
+from .report import Figure, machine
 
 
 def main() -> int:
@@ -17,13 +19,16 @@ def main() -> int:
         "--quick", action="store_true", help="shorter streams and fewer passes: rough figures in seconds"
     )
     arguments = parser.parse_args()
+    figures: Iterator[Figure]
     if arguments.suite == "core":
         figures = core.figures(deltas=10_000, passes=3) if arguments.quick else core.figures()
     elif arguments.suite == "sources":
         quick = {"characters": 5_000_000, "sources": 10_000, "passes": 3}
         figures = sources.figures(**quick) if arguments.quick else sources.figures()
     elif arguments.suite == "resolve":
-        figures = resolve.figures(deltas=10_000, ids=10_000, passes=3) if arguments.quick else resolve.figures()
+        quick = {"deltas": 10_000, "ids": 10_000, "passes": 3}
+        figures = resolve.figures(**quick) if arguments.quick else resolve.figures()
+        figures = chain(figures, lint.figures(passes=3) if arguments.quick else lint.figures())
     else:
         figures = openai.figures(chunks=500, passes=3) if arguments.quick else openai.figures()
     print(machine())

@@ -63,7 +63,8 @@ class Marked:
     emphasis: Spans
 
 
-_PLAIN = Marked(Spans(()), Spans(()))
+UNMARKED = Marked(Spans(()), Spans(()))
+"""What holds neither."""
 
 
 def read_inline(content: str, env: EnvType) -> Marked:
@@ -72,9 +73,12 @@ def read_inline(content: str, env: EnvType) -> Marked:
     Args:
         content: what an inline token of the block holds.
         env: that of the block parse, which knows the link references.
+
+    Returns:
+        `UNMARKED`, if that is told without reading.
     """
     if not _MARKS.search(content):
-        return _PLAIN
+        return UNMARKED
     reader = _reader()
     state = _State(content, reader, env, [])
     reader.inline.tokenize(state)

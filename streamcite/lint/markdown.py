@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from .inline import Marked, read_html, read_inline
+from .inline import UNMARKED, Marked, read_html, read_inline
 
 if TYPE_CHECKING:
     from markdown_it.utils import EnvType  # not in all versions
@@ -32,7 +32,7 @@ _NO_WORDS = re.compile(
     r"[\s!-/:-@\[-`{-~\u00a1\u00a7\u00ab\u00b6\u00b7\u00bb\u00bf\u2010-\u205e\u3000-\u3003\u3008-\u301f\u3030\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40"
     r"\uff5b-\uff65]*"
 )
-_ODD = re.compile("[\0\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _PIPE = re.compile(r"(?<!\\)\|")
 
 
@@ -43,6 +43,9 @@ class Place:
     in_code: bool = False
     in_emphasis: bool = False
     on_fence_line: bool = False
+
+
+_PLAIN = Place()
 
 
 class Structure:
@@ -59,7 +62,9 @@ class Structure:
 
     def __init__(self, text: str, points: Iterable[int]) -> None:
         # Nothing here changes a length: an offset is one in the text that was given.
-        text = _ODD.sub("\ufffd", text.replace("\r\n", " \n").replace("\r", "\n"))
+        text = text.replace("\r\n", " \n").replace("\r", "\n").replace("\0", "\ufffd")
+        if not text.isascii():
+            text = _SURROGATE.sub("\ufffd", text)
         self._lines = text.split("\n")
         self._starts = list(accumulate((len(line) + 1 for line in self._lines), initial=0))
         self._env: EnvType = {}
@@ -83,27 +88,30 @@ class Structure:
     def place(self, point: int) -> Place:
         """Say what a point is within."""
         line = self.line(point)
-        if not self._leaves[line]:
-            return Place()
-        leaf, column = self._leaves[line][0], point - self._starts[line]
+        leaves = self._leaves[line]
+        if not leaves:
+            return _PLAIN
+        leaf, column = leaves[0], point - self._starts[line]
         if leaf.kind == "code":
             return Place(in_code=True)
         if leaf.kind == "fence":
             closes = line == leaf.end - 1 and self._is_closed(leaf)
             return Place(in_code=not closes, on_fence_line=closes)
+        offset = 0
+        if leaf.kind == "cell":
+            number, offset = _in_row(self._lines[line], column, [cell.token.content for cell in leaves], leaf.is_head)
+            if number >= len(leaves):
+                return _PLAIN
+            leaf = leaves[number]
+        marked = self._marked(leaf)
+        if marked is UNMARKED:
+            return _PLAIN
         if leaf.kind == "html":
             offset = point - self._starts[leaf.begin]
         elif leaf.kind == "heading":
             offset = _in_heading(self._lines[line], column, leaf.token)
-        elif leaf.kind == "cell":
-            cells = self._leaves[line]
-            number, offset = _in_row(self._lines[line], column, [cell.token.content for cell in cells], leaf.is_head)
-            if number >= len(cells):
-                return Place()
-            leaf = cells[number]
-        else:
+        elif leaf.kind == "text":
             offset = self._in_text(line, column, leaf)
-        marked = self._marked(leaf)
         return Place(in_code=offset in marked.code, in_emphasis=offset in marked.emphasis)
 
     def is_alone(self, line: int) -> bool:
