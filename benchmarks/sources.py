@@ -1,11 +1,10 @@
-"""What sources cost to number, to split and to register, as ratios within one run.
+"""What sources cost to number, to split, to register, to show and to read back, as ratios within one run.
 
 ``python -m benchmarks sources``. What must be linear is measured in a large document and in a small one.
 """
 
 from __future__ import annotations
 
-import tracemalloc
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,8 +15,9 @@ from markdown_it import MarkdownIt
 from streamcite import Source, Sources, split_blocks
 from streamcite.units import Lines
 
+from . import material
 from .report import Figure
-from .timing import fastest
+from .timing import allocated, ratio
 
 CHARACTERS = 50_000_000
 SOURCES = 100_000
@@ -61,7 +61,7 @@ MARKDOWN = (
 )
 
 
-def figures(*, characters: int = CHARACTERS, sources: int = SOURCES, passes: int = 5) -> Iterator[Figure]:
+def figures(*, characters: int = CHARACTERS, sources: int = SOURCES, passes: int = 3) -> Iterator[Figure]:
     """Measure all that has a limit, one figure after the other.
 
     Args:
@@ -70,9 +70,11 @@ def figures(*, characters: int = CHARACTERS, sources: int = SOURCES, passes: int
         passes: how often each is run; the fastest counts.
     """
     yield from _documents(characters, passes)
-    yield from _markdown(characters // 50, passes)
+    yield from _markdown(characters // 100, passes)
     yield from _passages(characters, passes)
     yield from _registry(sources, passes)
+    prose = SHAPES["prose"].make
+    yield from material.figures(prose=prose, characters=characters, sources=register(sources), passes=passes)
 
 
 def read_blocks(text: str, *, markdown: bool = False) -> None:
@@ -97,30 +99,30 @@ def reload(sources: Sources) -> None:
 def _documents(characters: int, passes: int) -> Iterator[Figure]:
     readers: dict[str, Callable[[str], object]] = {"split_blocks": read_blocks, "Lines": Lines}
     for name, shape in SHAPES.items():
-        length = characters if name == "prose" else characters // 10
+        length = characters if name == "prose" else characters // 50
         long, short = shape.make(length), shape.make(length // TIMES)
         for what, read in readers.items():
-            ratio = _ratio(partial(read, long), partial(read, short), len(long) / len(short), passes)
-            yield Figure(f"{what}: a character of {length:,} / of {length // TIMES:,}: {name}", ratio, LINEAR)
+            cost = ratio(partial(read, long), partial(read, short), len(long) / len(short), passes)
+            yield Figure(f"{what}: a character of {length:,} / of {length // TIMES:,}: {name}", cost, LINEAR)
     text = SHAPES["prose"].make(characters // 10)
-    yield Figure("Lines / str.split: prose", _ratio(partial(Lines, text), partial(text.split, "\n"), 1, passes), 5)
+    yield Figure("Lines / str.split: prose", ratio(partial(Lines, text), partial(text.split, "\n"), 1, passes), 5)
     yield Figure(
         "split_blocks / str.split: prose",
-        _ratio(partial(read_blocks, text), partial(text.split, "\n"), 1, passes),
+        ratio(partial(read_blocks, text), partial(text.split, "\n"), 1, passes),
         10,
     )
-    text = SHAPES["only line ends"].make(characters // 10)
-    yield Figure("bytes a line of Lines", _allocated(partial(Lines, text)) / len(text), 5)
+    text = SHAPES["only line ends"].make(characters // 100)
+    yield Figure("bytes a line of Lines", allocated(partial(Lines, text)) / len(text), 5)
 
 
 def _markdown(characters: int, passes: int) -> Iterator[Figure]:
     long, short = (MARKDOWN * (length // len(MARKDOWN)) for length in (characters, characters // 10))
     read = partial(read_blocks, markdown=True)
-    ratio = _ratio(partial(read, long), partial(read, short), len(long) / len(short), passes)
-    yield Figure(f"split_blocks(markdown): a character of {characters:,} / of {characters // 10:,}", ratio, LINEAR)
+    cost = ratio(partial(read, long), partial(read, short), len(long) / len(short), passes)
+    yield Figure(f"split_blocks(markdown): a character of {characters:,} / of {characters // 10:,}", cost, LINEAR)
     parse = MarkdownIt("commonmark").enable("table").parse
-    ratio = _ratio(partial(read, short), partial(parse, short), 1, passes)
-    yield Figure("split_blocks(markdown) / a whole parse by markdown-it-py", ratio, 1)
+    cost = ratio(partial(read, short), partial(parse, short), 1, passes)
+    yield Figure("split_blocks(markdown) / a whole parse by markdown-it-py", cost, 1)
 
 
 def _passages(characters: int, passes: int) -> Iterator[Figure]:
@@ -135,34 +137,19 @@ def _passages(characters: int, passes: int) -> Iterator[Figure]:
     asked = {source: partial(ask, source, f"L{last[source] - 5}-L{last[source]}") for source in last}
     yield Figure(
         f"a passage of {characters:,} characters / of {characters // TIMES:,}",
-        _ratio(asked[long], asked[short], 1, passes),
+        ratio(asked[long], asked[short], 1, passes),
         LINEAR,
     )
     yield Figure(
-        "L1-L999999999 / the last lines", _ratio(partial(ask, long, "L1-L999999999"), asked[long], 1, passes), 1
+        "L1-L999999999 / the last lines", ratio(partial(ask, long, "L1-L999999999"), asked[long], 1, passes), 1
     )
 
 
 def _registry(number: int, passes: int) -> Iterator[Figure]:
     few = number // TIMES
-    ratio = _ratio(partial(register, number), partial(register, few), TIMES, passes)
-    yield Figure(f"a source of {number:,} added / of {few:,}", ratio, LINEAR)
-    large, small = register(number), register(few)
-    ratio = _ratio(partial(reload, large), partial(reload, small), TIMES, passes)
-    yield Figure(f"a source of {number:,} saved and loaded / of {few:,}", ratio, LINEAR)
-    yield Figure("bytes of a source in a registry", _allocated(partial(register, number)) / number, 1024)
-
-
-def _ratio(function: Callable[[], object], other: Callable[[], object], times: float, passes: int) -> float:
-    """Give what a function costs of what another one costs, done so many times."""
-    spent = fastest({"function": function, "other": other}, passes=passes)
-    return spent["function"] / spent["other"] / times
-
-
-def _allocated(build: Callable[[], object]) -> int:
-    tracemalloc.start()
-    built = build()
-    size, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    del built
-    return size
+    cost = ratio(partial(register, number), partial(register, few), TIMES, passes)
+    yield Figure(f"a source of {number:,} added / of {few:,}", cost, LINEAR)
+    large, small = register(number // 5), register(few // 5)
+    cost = ratio(partial(reload, large), partial(reload, small), TIMES, passes)
+    yield Figure(f"a source of {number // 5:,} saved and loaded / of {few // 5:,}", cost, LINEAR)
+    yield Figure("bytes of a source in a registry", allocated(partial(register, number // 10)) / (number // 10), 1024)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
+import tracemalloc
 from collections.abc import Callable, Mapping
 
 
@@ -32,3 +33,19 @@ def fastest(functions: Mapping[str, Callable[[], object]], *, passes: int) -> di
             finally:
                 gc.enable()
     return best
+
+
+def ratio(function: Callable[[], object], other: Callable[[], object], times: float, passes: int) -> float:
+    """Give what a function costs of what another one costs, done so many times."""
+    spent = fastest({"function": function, "other": other}, passes=passes)
+    return spent["function"] / spent["other"] / times
+
+
+def allocated(build: Callable[[], object]) -> int:
+    """Give how many bytes are taken by what a function builds."""
+    tracemalloc.start()
+    built = build()
+    size, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    del built
+    return size
