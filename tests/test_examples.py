@@ -20,7 +20,7 @@ def run(name: str, *args: str, stdin: bytes = b"", **env: str) -> subprocess.Com
 
 
 def test_every_example_is_tested() -> None:
-    assert sorted(path.stem for path in EXAMPLES.glob("*.py")) == ["any_provider", "chat"]
+    assert sorted(path.stem for path in EXAMPLES.glob("*.py")) == ["any_provider", "chat", "sources_to_citations"]
 
 
 def test_chat_with_a_recorded_answer() -> None:
@@ -62,3 +62,12 @@ def test_any_provider() -> None:
         "at code point 56: doc1, doc2 L2",
         "unreadable (empty): [[cite|]]",
     ]
+
+
+def test_sources_to_citations() -> None:
+    done = run("sources_to_citations")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (
+        "It closes at nine. [Hours: 'Closes at nine.'] Members may bring a guest on Sundays. "
+        "[Hours: 'Entry is free\\non Sundays.'] [Rules: 'Each member may bring one guest.']\n"
+    )
