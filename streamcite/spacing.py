@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import groupby
 from typing import Literal, TypeAlias
 
 from .events import Citation, Malformed, OtherMarker, new_other
@@ -197,6 +198,23 @@ class Tidy:
             if event.text:
                 self._see(event.text)
         out.append(event)
+
+
+def tidy(events: Iterable[_Event]) -> list[_Event]:
+    """Mend the spacing of a whole answer: a `Tidy` fed once and closed.
+
+    Args:
+        events: those of an answer, in order.
+
+    Returns:
+        All events in order, adjacent strings joined.
+    """
+    stage = Tidy()
+    joined: list[_Event] = []
+    for is_text, group in groupby([*stage.feed(events), *stage.close()], key=lambda event: isinstance(event, str)):
+        run = [*group]
+        joined += ["".join(map(str, run))] if is_text else run
+    return joined
 
 
 def _front(text: str, last: str) -> str:

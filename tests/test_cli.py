@@ -82,6 +82,13 @@ def test_nothing_in_nothing_out() -> None:
         assert (done.stdout, done.stderr, done.returncode) == (b"", b"", 0)
 
 
+def test_tidy_spacing() -> None:
+    answer = f"Open {MARKER}. Till ({MARKER}) nine {MARKER}".encode()
+    assert run("clean", stdin=answer).stdout == b"Open . Till () nine "
+    assert run("clean", "--spacing", "exact", stdin=answer).stdout == b"Open . Till () nine "
+    assert run("clean", "--spacing", "tidy", stdin=answer).stdout == b"Open. Till nine "
+
+
 def test_json_lines_are_deltas() -> None:
     deltas = ["Na\u00efve", " 🚀.\ue200ci", "", MARKER[3:], "\u2028 \u0085Next\n"]
     # As a dump makes them, with and without escapes, and with what may stand round them.

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamcite import CitationParser, Cited, Event, Resolver, Source, clean, parse
-from streamcite.spacing import Tidy, TidyClosed
+from streamcite.spacing import Tidy, TidyClosed, tidy
 from tests.linting import MARKER
 from tests.reading import joined, source_text
 from tests.strategies import cuts, partitions
@@ -17,13 +17,15 @@ from tests.strategies import cuts, partitions
 def tidied(events: Iterable[Any]) -> list[Any]:
     """Return what the stage makes of events, each fed alone, joined."""
     stage = Tidy()
-    found = [tidy for event in events for tidy in stage.feed([event])]
+    found = [mended for event in events for mended in stage.feed([event])]
     return joined(cast("list[Event]", found + stage.close()))
 
 
 def shown(answer: str) -> str:
     """Give what a reader sees of an answer in which @ stands for a marker."""
-    return "".join(map(str, tidied(parse(answer.replace("@", MARKER)))))
+    events = tidy(parse(answer.replace("@", MARKER)))
+    assert events == tidied(parse(answer.replace("@", MARKER)))
+    return "".join(map(str, events))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import click
 
 from streamcite import CitationFormat, CitationParser, Event, to_dict
 from streamcite.format import DEFAULT_MAX_MARKER, DEFAULT_MAX_PAYLOAD
+from streamcite.spacing import Spacing, Tidy
 
 from . import texts
 from .check import check
@@ -133,9 +134,16 @@ def parse(**options: Any) -> None:
 
 @streamcite.command(help=texts.CLEAN)
 @_reads_an_answer
-def clean(**options: Any) -> None:
+@click.option(
+    "--spacing",
+    type=click.Choice(["exact", "tidy"]),
+    default="exact",
+    show_default=True,
+    help="Whether two blanks, a blank before punctuation and empty brackets stay where a marker was, or are mended.",
+)
+def clean(*, spacing: Spacing, **options: Any) -> None:
     """Print what the reader sees of an answer."""
-    _print_events(str, **options)
+    _print_events(str, stage=Tidy() if spacing == "tidy" else None, **options)
 
 
 @streamcite.command(help=texts.DEMO)
@@ -175,7 +183,7 @@ def demo(
 
 
 def _print_events(
-    show: Callable[[Event], str],
+    show: Callable[[Any], str],
     *,
     file: str,
     kind: Literal["text", "jsonl"],
@@ -185,8 +193,9 @@ def _print_events(
     max_marker: int,
     max_payload: int | None,
     complete: bool,
+    stage: Tidy | None = None,
 ) -> None:
-    """Read an answer and print what ``show`` makes of its events, each read before the next."""
+    """Read an answer and print what ``show`` makes of its events, or of those of a stage, each read before the next."""
     if max_payload is not None and max_payload < max_marker:
         raise _bad_value("--max-payload", f"{max_payload} is less than --max-marker, which is {max_marker}")
     parser = CitationParser(
@@ -196,8 +205,10 @@ def _print_events(
     with open_input(file) as opened:
         text = Utf8(opened)
         for delta in text if kind == "text" else json_deltas(text):
-            output.write("".join(map(show, parser.feed(delta))))
-        output.write("".join(map(show, parser.close(complete=complete))))
+            events = parser.feed(delta)
+            output.write("".join(map(show, stage.feed(events) if stage else events)))
+        events = parser.close(complete=complete)
+        output.write("".join(map(show, [*stage.feed(events), *stage.close()] if stage else events)))
         output.finish()
     if text.invalid:
         report(f"invalid UTF-8 replaced by U+FFFD: {text.invalid} times, first at byte {text.first_invalid}")
