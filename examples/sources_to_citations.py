@@ -1,8 +1,6 @@
-"""From sources to citations: what a model is shown and told, what it streams, and the passages that it cites.
+"""From sources to citations: show sources to a model, and print its answer with the passages that it cites.
 
-    python examples/sources_to_citations.py
-
-The answer is streamed by a server that this program starts.
+python examples/sources_to_citations.py  # starts a server that streams a recorded answer
 """
 
 from openai import OpenAI
