@@ -25,14 +25,14 @@ def answer(client: OpenAI, sources: Sources, shown: str) -> None:
             {"role": "user", "content": "When can I use the reading room?"},
             {
                 "role": "assistant",
-                "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "search", "arguments": ""}}],
+                "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}],
             },
             {"role": "tool", "tool_call_id": "c1", "content": shown},
         ],
     )
     with chat_events(stream) as events:
         for event in events:
-            print(event, end="")  # a citation prints as nothing
+            print(event, end="", flush=True)  # a citation prints as nothing
             for id, locator in event.references if isinstance(event, Citation) else ():
                 passage = sources[id].passage(locator) if id in sources else None
                 print(f" [{sources[id].title}: {passage.text!r}]" if passage else f" [{id}?]", end="")
