@@ -1,5 +1,6 @@
 """Sources back from what a model was shown: in our forms and in those of others, from a text and from messages."""
 
+import dataclasses
 import itertools
 from typing import Any
 
@@ -8,6 +9,7 @@ from openai.types.chat import ChatCompletionMessage
 from openai.types.responses import ResponseInputText, ResponseOutputMessage
 from openai.types.responses.response_input_item import FunctionCallOutput, Message
 
+from benchmarks.material import HOSTILE
 from streamcite import OPENAI, CitationFormat, Reference, Source, Sources, instructions
 from streamcite.material import Material, read_material, render_blocks, render_messages, render_tool_result
 
@@ -299,3 +301,24 @@ def test_an_id_that_only_looks_like_one_is_none() -> None:
     spaced = CitationFormat(source_id="a.b", spaces_in_fields=True)
     marker = spaced.write([Reference("a\u2028b")])
     assert read(f"Citation Marker: {marker}\n\nx", format=spaced) == []
+
+
+@pytest.mark.parametrize(
+    "piece", [*HOSTILE.values(), "\n[L1] \x00\u200f", "< ", "【a1】\n", "\ue200", "Title: \n", "\n "]
+)
+def test_large_hostile_texts_come_to_an_end(piece: str) -> None:
+    # Whatever took a step for each pair of these characters would take hours.
+    text = piece * (200_000 // len(piece))
+    source = Source("turn0file0", text, title=text, kind="file", unit="document")
+    for render in (render_tool_result, render_blocks):
+        material = render([source])
+        assert sum(change.count for change in material.changes) <= 2 * len(text)
+        (back,) = read(str(material))
+        assert render([back]) == dataclasses.replace(material, changes=())
+    assert len(read([{"role": "tool", "content": text}])) <= 1
+
+
+def test_a_large_document_and_many_sources_come_back() -> None:
+    large = file("x\r\n" * 100_000, "lines")
+    many = [file(str(number), id=f"turn{number}file0") for number in range(2_000)]
+    assert read(str(render_tool_result([large, *many]))) == [large, *many]
