@@ -1,13 +1,16 @@
 """``streamcite demo``: a recorded answer, or a real server's, in a pipe and in a terminal."""
 
 import asyncio
+import os
+import pty
 import re
 import signal
 import socket
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, redirect_stdout, suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,7 +27,7 @@ from streamcite.cli import terminal as terminal_view
 from streamcite.cli.plain import Plain
 from streamcite.sse import encode
 from streamcite.testing import RecordedAnswer, recorded_answers, serve
-from tests.processes import PATIENCE, Terminal, finish, receive, run, running, terminal
+from tests.processes import ENVIRONMENT, PATIENCE, finish, receive, run, running, terminal
 from tests.screen import Screen
 
 ANSWERS = recorded_answers()
@@ -104,16 +107,21 @@ def chunk(content: str) -> bytes:
 # In a pipe
 
 
-@every_answer
-def test_in_a_pipe_it_is_plain_text(answer: RecordedAnswer) -> None:
-    done = run("demo", "--answer", answer.id, "--pace", "0")
-    assert (done.returncode, done.stderr) == (0, b"")
+def plain_text(answer: RecordedAnswer) -> str:
     text, order = numbered(answer)
     entries = [
         "\n    ".join([f"[{number}] {source.title}", str(source.url), *cited_lines(answer, source.id)])
         for number, source in enumerate((answer.sources[source_id] for source_id in order), 1)
     ]
-    assert done.stdout.decode() == "\n\n".join([text + "\n\nSources", *entries]) + "\n"
+    return "\n\n".join([text + "\n\nSources", *entries]) + "\n"
+
+
+@every_answer
+def test_in_a_pipe_it_is_plain_text(answer: RecordedAnswer, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    # In this process, since the client takes a second to load; the next test but one is of the command.
+    demo.show_recorded(answer, 0)
+    assert capfdbinary.readouterr() == (plain_text(answer).encode(), b"")
+    text, order = numbered(answer)
     # Without the numbers it is what `clean` prints, and all sources of the answer are cited.
     assert re.sub(r"\[\d\]", "", text) == clean(answer.text, complete=True)
     assert set(order) == set(answer.sources)
@@ -144,8 +152,7 @@ def test_the_environment_changes_nothing() -> None:
     names = ["FORCE_COLOR", "TTY_COMPATIBLE", "CLICOLOR_FORCE", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"]
     done = run("demo", "--pace", "0", env=dict.fromkeys(names, "http://127.0.0.1:9"))
     assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.decode().startswith(numbered(ANSWERS["english"])[0] + "\n\nSources\n")
-    assert b"\x1b" not in done.stdout
+    assert done.stdout.decode() == plain_text(ANSWERS["english"])
 
 
 def test_a_closed_pipe_ends_it_quietly() -> None:
@@ -182,8 +189,8 @@ def squeezed(text: str) -> str:
     return re.sub(r"\s", "", text)
 
 
-def seen(opened: Terminal) -> Screen:
-    screen = Screen(opened.output, columns=opened.columns, rows=opened.rows)
+def seen(output: bytes, *, columns: int = 80, rows: int = 24) -> Screen:
+    screen = Screen(output, columns=columns, rows=rows)
     assert screen.cursor_shown
     assert screen.wrapped == []
     assert [line for line in screen.lines if line != line.rstrip()] == []
@@ -198,12 +205,49 @@ def assert_in_order(words: list[str], text: str) -> None:
         end = found + len(word)
 
 
+def in_terminal(show: Callable[[], None], **env: str) -> bytes:
+    """Give what a terminal of this process gets to show, since the client takes a second to load in another."""
+    master, slave = pty.openpty()
+    with ThreadPoolExecutor(1) as pool, pytest.MonkeyPatch.context() as patch:
+        for name in os.environ.keys() - ENVIRONMENT:
+            patch.delenv(name)
+        for name, value in {"TERM": "xterm-256color", **KEY, **env}.items():
+            patch.setenv(name, value)
+        output = pool.submit(read_to_end, master)
+        with os.fdopen(slave, "w") as file, redirect_stdout(file):
+            show()
+    return output.result()
+
+
+def drawn(show: Callable[[], None], *, columns: int = 80, rows: int = 24, **env: Any) -> Screen:
+    output = in_terminal(show, COLUMNS=str(columns), LINES=str(rows), **env)
+    return seen(output, columns=columns, rows=rows)
+
+
+def read_to_end(terminal: int) -> bytes:
+    output = b""
+    with (
+        os.fdopen(terminal, "rb", buffering=0) as file,
+        suppress(OSError),
+    ):  # so Linux says that the other end is closed
+        while piece := file.read(65536):
+            output += piece
+    return output
+
+
+def test_the_command_shows_all_of_an_answer() -> None:
+    with terminal("demo", "--answer", "technical", "--pace", "0", columns=40) as opened:
+        assert opened.end() == 0
+    assert_shown(ANSWERS["technical"], seen(opened.output, columns=40))
+
+
 @every_answer
 @pytest.mark.parametrize(("columns", "rows"), [(80, 24), (40, 24), (23, 5)])
 def test_a_terminal_shows_all_of_an_answer(answer: RecordedAnswer, columns: int, rows: int) -> None:
-    with terminal("demo", "--answer", answer.id, "--pace", "0", columns=columns, rows=rows) as opened:
-        assert opened.end() == 0
-    screen = seen(opened)
+    assert_shown(answer, drawn(lambda: demo.show_recorded(answer, 0), columns=columns, rows=rows))
+
+
+def assert_shown(answer: RecordedAnswer, screen: Screen) -> None:
     question, _, rest = screen.text.partition(f"{answer.id} at")
     assert squeezed(question) == squeezed(">" + answer.question)
     drawn, _, sources = rest.partition("\nSources ")
@@ -240,7 +284,7 @@ def test_a_terminal_shows_the_beginning_while_the_rest_is_to_come() -> None:
         opened.read_until(b"[1]")
         more()
         assert opened.end() == 0
-    assert [line for line in seen(opened).lines[3:] if line] == [
+    assert [line for line in seen(opened.output).lines[3:] if line] == [
         "Head",
         "Some bold text.[1]",
         f"Sources {'─' * 72}",
@@ -257,16 +301,21 @@ def test_a_block_longer_than_the_terminal_shows_its_end_while_it_grows() -> None
         opened.read_until(b"item 19")
         more()
         assert opened.end() == 0
-    assert answer_lines(seen(opened)) == [f" • item {number}" for number in range(20)]
+    assert answer_lines(seen(opened.output, rows=8)) == [f" • item {number}" for number in range(20)]
 
 
-def shown(text: str, *, columns: int = 80, env: Mapping[str, str] | None = None) -> Screen:
+def shown(text: str, *, columns: int = 80, **env: Any) -> Screen:
     """Serve a text, and give the screen that the demo leaves of it."""
     with serve(text) as server:
+        return drawn(lambda: demo.show_real(server.base_url, "answer", "Why?"), columns=columns, **env)
+
+
+def shown_by_the_command(text: str, *, env: Mapping[str, str]) -> Screen:
+    with serve(text) as server:
         args = ["demo", "--base-url", server.base_url, "--model", "answer"]
-        with terminal(*args, columns=columns, env={**KEY, **(env or {})}) as opened:
+        with terminal(*args, columns=40, env={**KEY, **env}) as opened:
             assert opened.end() == 0
-    return seen(opened)
+    return seen(opened.output, columns=40)
 
 
 def answer_lines(screen: Screen) -> list[str]:
@@ -307,26 +356,33 @@ def test_a_table_too_wide_for_the_terminal_is_drawn_row_by_row() -> None:
 def test_no_color() -> None:
     text = "```python\nimport this\n```\n" + MARKER
     assert shown(text).colours
-    assert not shown(text, env={"NO_COLOR": "1"}).colours
+    assert not shown(text, NO_COLOR="1").colours
 
 
 @pytest.mark.parametrize("name", ["dumb", "unknown", ""])
 def test_a_terminal_that_can_do_nothing_gets_plain_text(name: str) -> None:
-    with terminal("demo", "--pace", "0", env={"TERM": name}) as opened:
-        assert opened.end() == 0
-    text = numbered(ANSWERS["english"])[0] + "\n\nSources\n"
-    assert opened.output.decode().startswith(text.replace("\n", "\r\n"))
-    assert b"\x1b" not in opened.output
+    output = in_terminal(lambda: demo.show_recorded(ANSWERS["english"], 0), TERM=name)
+    assert output.decode() == plain_text(ANSWERS["english"]).replace("\n", "\r\n")
 
 
 @pytest.mark.parametrize("size", ["0", "00", "-1", "", "x", "²", "9" * 20])
-def test_a_size_in_the_environment_that_is_none_changes_nothing(size: str) -> None:
-    screen = shown("Some words.", columns=40, env={"COLUMNS": size, "LINES": size})
-    assert answer_lines(screen) == ["Some words."]
+def test_a_size_in_the_environment_that_is_none_is_not_heeded(size: str) -> None:
+    with tempfile.TemporaryFile("w") as file, redirect_stdout(file), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", size)
+        patch.setenv("LINES", size)
+        terminal_view.Terminal()
+        assert not {"COLUMNS", "LINES"} & os.environ.keys()
+
+
+def test_without_a_size_in_the_environment_the_terminals_own_counts() -> None:
+    text = "Some words. " * 9
+    screen = shown_by_the_command(text, env={"COLUMNS": "0", "LINES": "x"})
+    assert max(map(len, answer_lines(screen))) == 40
 
 
 def test_a_size_in_the_environment_is_heeded() -> None:
-    assert answer_lines(shown("Some words.", columns=40, env={"COLUMNS": "10"})) == ["Some", "words."]
+    screen = shown_by_the_command("Some words.", env={"COLUMNS": "10"})
+    assert answer_lines(screen) == ["Some", "words."]
 
 
 CODE = "```\n" + "x = 1\n\n" * 1000
@@ -402,7 +458,7 @@ def test_an_answer_that_is_there_is_drawn_once() -> None:
 
 
 def test_a_terminal_of_another_locale() -> None:
-    screen = shown("梅 • 🚀", env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
+    screen = shown_by_the_command("梅 • 🚀", env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
     assert answer_lines(screen) == ["梅 • 🚀"]
 
 
@@ -411,7 +467,7 @@ def test_an_interrupt_leaves_what_was_shown_and_the_cursor() -> None:
         opened.read_until(b"[1]")
         opened.process.send_signal(signal.SIGINT)
         assert opened.end() == 130
-    text = seen(opened).text
+    text = seen(opened.output).text
     assert "provided that you have passed your\nprobation.[1]" in text
     assert "Traceback" not in text
 
@@ -445,26 +501,29 @@ def test_an_answer_is_data(data_lines: list[str], number: int) -> None:
 # A real server
 
 
-def test_a_real_server_whose_sources_are_not_known() -> None:
+def test_a_real_server_whose_sources_are_not_known(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     text = (
         f"One.{MARKER} Two.\ue200cite\ue202b\ue202turn0file1\ue202L1-L3\ue202L8-L13\ue201 Three.\ue200cite\ue202c\ue201"
     )
     shown = "One.[1] Two.[2][1] Three.[3]\n\nSources\n\n[1] turn0file1 (L8-L13, L1-L3)\n\n[2] b\n\n[3] c\n"
     with serve([RecordedAnswer(id="mine", text=text)]) as server:
         given = run("demo", "--base-url", server.base_url, "--model", "mine", "--question", "Why?", env=KEY)
-        named = run("demo", "--model", "mine", env={**KEY, "OPENAI_BASE_URL": server.base_url})
+        for name, value in {**KEY, "OPENAI_BASE_URL": server.base_url}.items():
+            monkeypatch.setenv(name, value)
+        demo.show_real(None, "mine", "Why?")
     assert (given.stdout.decode(), given.stderr, given.returncode) == (shown, b"", 0)
-    assert (named.stdout.decode(), named.stderr, named.returncode) == (shown, b"", 0)
+    assert capfdbinary.readouterr() == (shown.encode(), b"")
 
 
 def test_an_answer_without_citations_has_no_sources() -> None:
     with serve("None.") as server:
         args = ["demo", "--base-url", server.base_url, "--model", "answer", "--question", "Who knows?"]
         assert run(*args, env=KEY).stdout == b"None.\n"
-        with terminal(*args, env=KEY) as opened:
-            assert opened.end() == 0
+        screen = drawn(lambda: demo.show_real(server.base_url, "answer", "Who knows?"))
     lines = ["> Who knows?", f"  answer at {server.base_url}", "", "None."]
-    assert "\n".join(seen(opened).lines).rstrip() == "\n".join(lines)
+    assert "\n".join(screen.lines).rstrip() == "\n".join(lines)
 
 
 def test_a_refusal() -> None:

@@ -1,6 +1,7 @@
 """Every view over streams of servers that nobody here wrote, whole and broken, read by the client's own classes."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import anyio
@@ -100,6 +101,12 @@ def reading_on(backend: str) -> Callable[..., Read]:
 
 READERS = {"sync": read_sync, "asyncio": reading_on("asyncio"), "trio": reading_on("trio")}
 every_reader = pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
+
+
+def at_once(*reads: Callable[[], Any]) -> list[Any]:
+    """Read several streams side by side: each waits for a server that cuts or stalls."""
+    with ThreadPoolExecutor() as pool:
+        return [each.result() for each in [pool.submit(read) for read in reads]]
 
 
 def shown(read: Read, api: Api) -> str:
@@ -222,13 +229,15 @@ def test_a_stop_that_was_left_out(aimock: Aimock, views: Views, reader: Any, rea
 @every_api
 def test_a_cut_connection(aimock: Aimock, views: Views, reader: Any, chunks: int) -> None:
     model = aimock.answer_cut(TEXT, after_chunks=chunks, chunkSize=3)
-    came = read(aimock, views.api, model)
+    came, events, objects = at_once(
+        lambda: read(aimock, views.api, model),
+        lambda: reader(aimock, views, model, views.events, 10),
+        lambda: reader(aimock, views, model, views.objects, 10),
+    )
     text, _ = replace_surrogates("".join(deltas_of(came, views.api)))
-    events = reader(aimock, views, model, views.events, 10)
     assert joined(events.items) == parse(text)
     assert events.error == came.error in ERRORS["disconnect"]
     assert not events.result.complete
-    objects = reader(aimock, views, model, views.objects, 10)
     assert shown(objects, views.api) == clean(text)
     assert objects.error == came.error
 
@@ -240,13 +249,16 @@ def test_other_faults(llmock: Llmock, views: Views, reader: Any, fault: Fault) -
     patience = 1.0 if fault == "stall" else 10
     text = f"It lasts. {MARKER[:14]} so {MARKER}long."
     model = llmock.answer(text, fault=fault, after_chunks=views.api.opening + 3)
-    came = read(llmock, views.api, model, patience)
+    came, events, objects = at_once(
+        lambda: read(llmock, views.api, model, patience),
+        lambda: reader(llmock, views, model, views.events, patience),
+        lambda: reader(llmock, views, model, views.objects, patience),
+    )
     begun = "".join(deltas_of(came, views.api))
     assert begun
     assert begun != text
-    events = reader(llmock, views, model, views.events, patience)
     assert joined(events.items) == parse(begun)
     assert events.error == came.error
     assert events.error in ERRORS[fault]
     assert not events.result.complete
-    assert shown(reader(llmock, views, model, views.objects, patience), views.api) == clean(begun)
+    assert shown(objects, views.api) == clean(begun)

@@ -529,9 +529,9 @@ ASCII, MIXED = "0123456789abcdef", "0123456789abcd\U0001f600f"
         (OPEN, MIXED, 20_000, 1),
         (OPEN, ASCII, 20_000, 4),
         ("\ue200g\ue202a", ASCII, 20_000, 1),
-        ("\ue200g\ue202[", ASCII, 60_000, 1),
-        ("\ue200g\ue202[", MIXED, 60_000, 4),
-        ("\ue200g\ue202[", ASCII * 100 + MIXED, 60_000, 1),
+        ("\ue200g\ue202[", ASCII, 24_000, 1),
+        ("\ue200g\ue202[", MIXED, 24_000, 4),
+        ("\ue200g\ue202[", ASCII * 100 + MIXED, 24_000, 1),
     ],
 )
 def test_an_open_marker_takes_six_bytes_a_character(

@@ -420,11 +420,11 @@ class Counting(bytearray):
 @pytest.mark.parametrize(
     ("line", "step"),
     [
-        pytest.param(b"data: " + b"x" * 2**20 + b"\n", 1, id="one line of 1 MiB"),
-        pytest.param(b"data: x\n" * 2**15, 1, id="many lines"),
-        pytest.param(b"data: x\r\n" * 2**15, 3, id="many lines that end in CRLF"),
-        pytest.param(b": ping\n" * 2**15, 2, id="many comments"),
-        pytest.param(b"id: 7\n\n" * 2**15, 1, id="many frames"),
+        pytest.param(b"data: " + b"x" * 2**16 + b"\n", 1, id="one line of 64 KiB"),
+        pytest.param(b"data: x\n" * 2**11, 1, id="many lines"),
+        pytest.param(b"data: x\r\n" * 2**11, 3, id="many lines that end in CRLF"),
+        pytest.param(b": ping\n" * 2**11, 2, id="many comments"),
+        pytest.param(b"id: 7\n\n" * 2**11, 1, id="many frames"),
     ],
 )
 def test_what_is_held_is_copied_a_fixed_number_of_times(
