@@ -26,7 +26,7 @@ def test_a_skip_fails_the_session_where_none_is_allowed(tests: str, status: int,
     done = subprocess.run(
         [sys.executable, "-P", "-m", "pytest", "--rootdir", tmp_path, tmp_path],
         cwd=tmp_path,
-        env=os.environ | {"STREAMCITE_NO_SKIPS": "1"},
+        env=os.environ | {"STREAMCITE_NO_SKIPS": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         check=False,
