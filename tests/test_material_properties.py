@@ -46,7 +46,21 @@ PIECES = (
 )
 IDS = (
     *("turn0file0", "turn1url3", "turn2file1", "block1", "a1", "file-0", "FAQ", "none", "x.y:z", "a b", "文1", "1"),
-    *("doc】", "【", 'q"', 'a">b', "a\\b", "\\a1", "<BLOCK", "a<b>", "Title:", "[L1]", "Citation Marker:", "</BLOCK>"),
+    *(
+        "doc】",
+        "【",
+        'q"',
+        'a">b',
+        "a\\b",
+        "\\a1",
+        "<BLOCK",
+        "a<b>",
+        "Title:",
+        "[L1]",
+        "Citation Marker:",
+        "</BLOCK>",
+        "<block>x</block>",
+    ),
 )
 UNITS = ("lines", "block", "document")
 

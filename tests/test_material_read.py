@@ -291,6 +291,8 @@ def test_misuse() -> None:
 
 
 def test_an_id_that_only_looks_like_one_is_none() -> None:
+    tags = CitationFormat(source_id=".+")
+    assert read("【<block>x</block>】\n\nx", format=tags) == [Source("<block>x</block>", "x", unit="document")]
     # Its pattern allows it, but the marker would be longer than one may be, or hold a token.
     odd = CitationFormat(source_id=".+", delimiter="|", start="[", stop="]")
     for id in ("a" * 4096, "a|b"):

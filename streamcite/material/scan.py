@@ -86,7 +86,8 @@ def _openings(text: str, format: CitationFormat) -> Iterator[_Opening]:
     for opening in sorted(chain(_blocks(text, is_id), _lines(text, format, is_id)), key=attrgetter("start")):
         if opening.start >= closed:
             yield opening
-            closed = opening.close[1] if opening.close else closed
+            # An id may hold anything, also what looks like another opening.
+            closed = opening.close[1] if opening.close else opening.end
 
 
 def _lines(text: str, format: CitationFormat, is_id: _IsId) -> Iterator[_Opening]:
