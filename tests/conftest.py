@@ -6,6 +6,7 @@ has none of them.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -112,6 +113,12 @@ def llmock() -> Iterator[Llmock]:
 
     with run_llmock() as upstream:
         yield upstream
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over what all tests share, for many a test calls it."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
