@@ -179,6 +179,9 @@ def test_the_longest_id_is_told_once() -> None:
         ("`@code`", "@`code`"),
         ("``a ` b@ ``", "``a ` b ``@"),
         ("`a\nb@`", "`a\nb`@"),
+        ("a `@` b", "a @ b"),
+        ("a ``@`` b", "`a`@`b`"),  # which is one piece of code for the reader
+        ("a `@ ` b", "a ` @ b"),
         ("`a@", None),
         ("*`code@`*", None),
         ("Run it:\n\n```\nx = 1@\n```\nDone.", "Run it:@\n\n```\nx = 1\n```\nDone."),
@@ -245,10 +248,15 @@ def test_in_code(broken: str, twin: str | None) -> None:
         ("> | a | b |\n> |---|---|\n> | **c@** | d |", "> | a | b |\n> |---|---|\n> | **c**@ | d |"),
         ("a<b>c@</b>", "a<b>c</b>@"),
         ("a<em>c@</em>", "a<br>c@</em>"),
-        ("<div>\n<strong>a@</strong>\n</div>", "<div>\n<strong>a</strong>@\n</div>"),
+        ("<div>\n<strong>a@</strong>@\n</div>", "<div>\n<strong>a</strong>@\n</div>"),
         ("太字**です@**。", "太字**です**。@"),
         ("„**Fett@**“", "„**Fett**@“"),
-        ("**a**@**b**", "**a**@ **b**"),  # which the reader sees as **a****b**
+        ("**Bold @** text", "**Bold** @ text"),  # which is none for the reader, as a blank is left
+        ("a *b @* c", "a *b* @ c"),
+        ("a **@** b", "a @ b"),
+        ("a **@ b** c", "a @**b** c"),
+        ("a *@*", "a*@*"),
+        ("***a***@ **b@**", "***a***@ **b**@"),
     ],
 )
 def test_in_emphasis(broken: str, twin: str) -> None:
@@ -271,6 +279,11 @@ def test_in_emphasis(broken: str, twin: str) -> None:
         "[*a*](<b *>)@*",
         "[a]: /b '*x*'\n\n[a]@",
         "~~a@~~",
+        "**a**@**b**",
+        "*a*@*b*",
+        "__a__@__b__",
+        "**a**@*b*",
+        "a**@b",
     ],
 )
 def test_what_is_no_emphasis(text: str) -> None:
@@ -343,6 +356,17 @@ def test_text_of_another_marker_is_text() -> None:
 def test_alone(broken: str, twin: str) -> None:
     assert rules(broken) == ["alone"]
     assert rules(twin) == []
+
+
+def test_each_marker_of_a_block_has_its_place() -> None:
+    assert rules("```\n@x\n@y\n```") == ["in-code", "in-code"]
+    assert rules("| **a@** | b@ | `c@` |\n|---|---|---|\n| a@ | b@ | *c@* |") == [
+        "in-emphasis",
+        "in-code",
+        "in-emphasis",
+    ]
+    assert rules("# **a@** b@ `c@`") == ["in-emphasis", "in-code"]
+    assert rules("**a@** b@ `c@`\n*d@*@ e") == ["in-emphasis", "in-code", "in-emphasis"]
 
 
 def test_a_cell_of_a_table_may_hold_a_marker_alone() -> None:

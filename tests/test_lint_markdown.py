@@ -34,7 +34,7 @@ def test_a_point_is_where_a_sign_would_be(text: str, data: st.DataObject) -> Non
     before = html.partition(SIGN)[0]
     assume('alt="' not in before[before.rfind("<") :])
     opened = open_tags(before)
-    place = Structure(text, [point]).place(point)
+    place = Structure(text, [point]).places[point]
     assert place.in_code == ("code" in opened)
     assert place.in_emphasis == bool(opened - {"code"})
 
@@ -43,17 +43,17 @@ def test_nothing_changes_a_length() -> None:
     text = "a\r\n\r\n\0**b**\r\ud800*c*\r\n"
     for inside in ("b", "c"):
         point = text.index(inside)
-        assert Structure(text, [point]).place(point) == Place(in_emphasis=True)
+        assert Structure(text, [point]).places[point] == Place(in_emphasis=True)
     for outside in ("a", "\0", "\ud800"):
         point = text.index(outside)
-        assert Structure(text, [point]).place(point) == Place()
+        assert Structure(text, [point]).places[point] == Place()
 
 
 def test_what_is_nested_too_deeply_is_nowhere() -> None:
     text = "> " * 200 + "**a**"
-    assert Structure(text, [len(text) - 2]).place(len(text) - 2) == Place()
+    assert Structure(text, [len(text) - 2]).places[len(text) - 2] == Place()
     text = "> " * 20 + "**a**"
-    assert Structure(text, [len(text) - 2]).place(len(text) - 2) == Place(in_emphasis=True)
+    assert Structure(text, [len(text) - 2]).places[len(text) - 2] == Place(in_emphasis=True)
 
 
 def test_a_line_without_words() -> None:

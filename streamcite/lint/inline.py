@@ -54,6 +54,10 @@ class Spans:
         index = bisect_right(self._starts, point) - 1
         return index >= 0 and point <= self._ends[index]
 
+    def hold(self, index: int) -> bool:
+        """Say whether the character at an index is within one."""
+        return index in self and index + 1 in self
+
 
 @dataclass(frozen=True, slots=True)
 class Marked:

@@ -196,7 +196,7 @@ class Linter:
     def _misplaced(self, structure: Structure) -> list[Finding]:
         findings = []
         for marker in self._markers:
-            place = structure.place(marker.position)
+            place = structure.places[marker.position]
             if place.in_code:
                 findings.append(marker.report("in-code", messages.IN_CODE))
             if place.in_emphasis:

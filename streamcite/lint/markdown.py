@@ -1,23 +1,23 @@
 """Where in a Markdown text a citation stands: in code, in emphasis, on a fence, alone in its line.
 
-The text is what the reader sees, without markers: one that is left in changes the structure (behind a closing fence it
-opens it again, beside emphasis it may undo it). markdown-it-py says what the blocks are; this finds the content of a
-block's lines again in the text, which it does not say.
+The text is what the reader sees, without markers, since one that is left in changes the blocks: behind a closing fence
+it opens it again. Inside a line a marker that was cut out may have changed what is left, too: see `_places`.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Literal
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from .contents import Anchor, Row, heading_anchors, paragraph_anchors
 from .inline import UNMARKED, Marked, read_html, read_inline
 
 if TYPE_CHECKING:
@@ -29,11 +29,14 @@ _NESTING = 100
 _WORD = re.compile(r"\w")
 # A line without words: blanks, marks of Markdown, punctuation of any script.
 _NO_WORDS = re.compile(
-    r"[\s!-/:-@\[-`{-~\u00a1\u00a7\u00ab\u00b6\u00b7\u00bb\u00bf\u2010-\u205e\u3000-\u3003\u3008-\u301f\u3030\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40"
-    r"\uff5b-\uff65]*"
+    r"[\s!-/:-@\[-`{-~\u00a1\u00a7\u00ab\u00b6\u00b7\u00bb\u00bf\u2010-\u205e\u3000-\u3003\u3008-\u301f\u3030"
+    r"\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]*"
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_PIPE = re.compile(r"(?<!\\)\|")
+# What stands beside a marker that may make a difference; and one mark on either side of it.
+_BESIDE = re.compile("[*_`~]")
+_BETWEEN = re.compile(r"([*_`~])\1")
+_SIGN = "\N{DAGGER}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +56,10 @@ class Structure:
 
     Args:
         text: the clean text.
-        points: the offsets that will be asked for: only what these need is read.
+        points: the offsets where markers were: only what these need is read.
 
     Attributes:
+        places: what each point is within.
         several: whether it has several paragraphs.
         last_word: the offset of the last letter or digit in any block but code; -1 if there is none.
     """
@@ -68,7 +72,8 @@ class Structure:
         self._lines = text.split("\n")
         self._starts = list(accumulate((len(line) + 1 for line in self._lines), initial=0))
         self._env: EnvType = {}
-        self._leaves: dict[int, list[_Leaf]] = {self.line(point): [] for point in points}
+        lines = {point: self.line(point) for point in points}
+        self._leaves: dict[int, list[_Leaf]] = {line: [] for line in lines.values()}
         self._items: set[int] = set()  # the lines on which an item of a list begins
         paragraphs, last = 0, None
         for leaf in self._read(text):
@@ -80,39 +85,19 @@ class Structure:
                 paragraphs += leaf.is_paragraph
         self.several: bool = paragraphs > 1
         self.last_word: int = -1 if last is None else self._last_word(text, last)
+        self.places: dict[int, Place] = dict.fromkeys(lines, _PLAIN)
+        for point, line in lines.items():
+            if self._leaves[line]:
+                self._locate(point, line, self._leaves[line])
+        for leaves in self._leaves.values():
+            for leaf in leaves:
+                if leaf.points:
+                    self.places |= _places(leaf, self._env)
+                    leaf.points.clear()
 
     def line(self, point: int) -> int:
         """Give the number of the line that a point stands in, from 0."""
         return min(bisect_right(self._starts, point), len(self._lines)) - 1
-
-    def place(self, point: int) -> Place:
-        """Say what a point is within."""
-        line = self.line(point)
-        leaves = self._leaves[line]
-        if not leaves:
-            return _PLAIN
-        leaf, column = leaves[0], point - self._starts[line]
-        if leaf.kind == "code":
-            return Place(in_code=True)
-        if leaf.kind == "fence":
-            closes = line == leaf.end - 1 and self._is_closed(leaf)
-            return Place(in_code=not closes, on_fence_line=closes)
-        offset = 0
-        if leaf.kind == "cell":
-            number, offset = _in_row(self._lines[line], column, [cell.token.content for cell in leaves], leaf.is_head)
-            if number >= len(leaves):
-                return _PLAIN
-            leaf = leaves[number]
-        marked = self._marked(leaf)
-        if marked is UNMARKED:
-            return _PLAIN
-        if leaf.kind == "html":
-            offset = point - self._starts[leaf.begin]
-        elif leaf.kind == "heading":
-            offset = _in_heading(self._lines[line], column, leaf.token)
-        elif leaf.kind == "text":
-            offset = self._in_text(line, column, leaf)
-        return Place(in_code=offset in marked.code, in_emphasis=offset in marked.emphasis)
 
     def is_alone(self, line: int) -> bool:
         """Say whether a line is without words, so that what was cut out of it stood alone; not in code and tables."""
@@ -143,26 +128,39 @@ class Structure:
                     yield _Leaf("html", token, begin, end)
             parent = token
 
-    def _marked(self, leaf: _Leaf) -> Marked:
-        if leaf.marked is None:
-            if leaf.kind == "html":
+    def _locate(self, point: int, line: int, leaves: list[_Leaf]) -> None:
+        """Find the place of a point in code, or where in the content of which of its line's leaves it is."""
+        leaf, column = leaves[0], point - self._starts[line]
+        if leaf.kind == "code":
+            self.places[point] = Place(in_code=True)
+        elif leaf.kind == "fence":
+            if leaf.is_closed is None:
+                leaf.is_closed = self._is_closed(leaf)
+            closes = leaf.is_closed and line == leaf.end - 1
+            self.places[point] = Place(in_code=not closes, on_fence_line=closes)
+        elif leaf.kind == "html":
+            if leaf.marked is None:
                 leaf.marked = read_html("\n".join(self._lines[leaf.begin : leaf.end]))
-            else:
-                leaf.marked = read_inline(leaf.token.content, self._env)
-        return leaf.marked
+            offset = point - self._starts[leaf.begin]
+            self.places[point] = Place(offset in leaf.marked.code, offset in leaf.marked.emphasis)
+        elif leaf.kind == "cell":
+            if leaf.row is None:
+                leaf.row = Row(self._lines[line], [cell.token.content for cell in leaves], is_head=leaf.is_head)
+            number = leaf.row.cell(column)
+            if number < len(leaves):
+                leaves[number].points[point] = leaf.row.offset(number, column)
+        else:
+            if leaf.anchors is None:
+                find = heading_anchors if leaf.kind == "heading" else paragraph_anchors
+                leaf.anchors = find(leaf.token.content, self._lines, leaf.begin, leaf.end)
+            offset, begin, length = leaf.anchors.get(line, (0, 0, 0))
+            leaf.points[point] = offset + min(max(column - begin, 0), length)
 
     def _is_closed(self, fence: _Leaf) -> bool:
         content = fence.token.content
         lines = content.count("\n") + (content != "" and not content.endswith("\n"))
         closed = fence.end - fence.begin >= lines + 2
         return closed and self._lines[fence.end - 1].rstrip().endswith(fence.token.markup)
-
-    def _in_text(self, line: int, column: int, leaf: _Leaf) -> int:
-        """Give where in the content of a paragraph, or of an underlined heading, a point is."""
-        if leaf.anchors is None:
-            leaf.anchors = dict(_anchors(leaf, self._lines))
-        offset, begin, length = leaf.anchors.get(line, (0, 0, 0))
-        return offset + min(max(column - begin, 0), length)
 
     def _last_word(self, text: str, leaf: _Leaf) -> int:
         point = self._starts[leaf.end] - 1
@@ -180,8 +178,11 @@ class _Leaf:
         token: that of its content.
         begin, end: its first line, and the one behind its last, from 0.
         is_paragraph, is_head: what of a text, and of a cell, it is.
-        anchors: of the lines of a text: the offset in the content, the column in the line, the length.
-        marked: what its content holds, once it was asked for.
+        is_closed: whether a fence has a line that closes it, once that was asked.
+        anchors: of the lines of a text or heading: the offset in the content, the column in the line, the length.
+        row: what the first cell of a row knows of it.
+        marked: what an HTML block holds, once it was read.
+        points: where in its content the points are that stand in it, by their offset in the text.
     """
 
     kind: Literal["text", "heading", "cell", "fence", "code", "html"]
@@ -190,8 +191,11 @@ class _Leaf:
     end: int
     is_paragraph: bool = False
     is_head: bool = False
-    anchors: dict[int, tuple[int, int, int]] | None = None
+    is_closed: bool | None = None
+    anchors: dict[int, Anchor] | None = None
+    row: Row | None = None
     marked: Marked | None = None
+    points: dict[int, int] = field(default_factory=dict)
 
 
 @cache
@@ -201,39 +205,29 @@ def _reader() -> MarkdownIt:
     return reader
 
 
-def _anchors(leaf: _Leaf, lines: Sequence[str]) -> Iterator[tuple[int, tuple[int, int, int]]]:
-    """Find the lines of a content again: each is the end of a line of the text, blanks at its ends apart."""
-    parts = iter(leaf.token.content.split("\n"))
-    part, offset = next(parts), 0
-    for line in range(leaf.begin, leaf.end):
-        found, shown = lines[line].rstrip(), part.strip()
-        if not found.endswith(shown):
-            continue  # a line of exotic blanks, which was cut off
-        yield line, (offset + len(part) - len(part.lstrip()), len(found) - len(shown), len(shown))
-        offset += len(part) + 1
-        part = next(parts, "")
+def _places(leaf: _Leaf, env: EnvType) -> dict[int, Place]:
+    """Give what the points in a content are within: for the reader, or as the model wrote it.
 
-
-def _in_heading(line: str, column: int, token: Token) -> int:
-    """Give where in the content of a heading a point of its line is: the one behind all ``#`` is at its end."""
-    begin = line.index("#")
-    begin += len(line[begin:]) - len(line[begin:].lstrip("#"))
-    begin = max(line.find(token.content, begin), 0)
-    return min(max(column - begin, 0), len(token.content))
-
-
-def _in_row(line: str, column: int, contents: Sequence[str], is_head: bool) -> tuple[int, int]:
-    """Give the number of the cell that a point of a table's row is in, from 0, and where in its content it is."""
-    pipes = [found.start() for found in _PIPE.finditer(line)]
-    bounds = [0, *(pipe + 1 for pipe in pipes), len(line) + 1]
-    # A pipe in front of the first cell: only a head may stand behind the mark of a list, but has all of its cells.
-    blank_end = not line[bounds[-2] :].strip()
-    leading = len(bounds) - 2 - blank_end == len(contents) if is_head else not line[: bounds[1] - 1].strip(" \t>")
-    number = max(bisect_right(bounds, column) - 1 - leading, 0)
-    if number >= len(contents):
-        return number, 0
-    cell = line[bounds[number + leading] : bounds[number + leading + 1] - 1].rstrip()
-    written = contents[number].replace("|", "\\|")
-    begin = bounds[number + leading] + len(cell) - len(written)
-    before = written[: min(max(column - begin, 0), len(written))]
-    return number, len(before.replace("\\|", "|"))
+    Beside a mark of emphasis or code the two differ. ``**Bold @**`` and ``**@**``, with a marker for the @, are no
+    emphasis any more when it is cut out; ``**Bold@**Text`` is none before. Where it stands between two such marks, they
+    are one for the reader, which says nothing of the marker. A sign of punctuation does for it: a letter or a symbol
+    would be part of a word.
+    """
+    content = leaf.token.content
+    cut = read_inline(content, env)
+    if cut is UNMARKED:
+        return {}
+    offsets = sorted(set(leaf.points.values()))
+    signed = cut
+    if any(_BESIDE.search(content, max(offset - 1, 0), offset + 1) for offset in offsets):
+        pieces = [content[begin:end] for begin, end in pairwise([0, *offsets, len(content)])]
+        signed = read_inline(_SIGN.join(pieces), env)
+    places = {}
+    for number, offset in enumerate(offsets):
+        apart = not _BETWEEN.match(content, max(offset - 1, 0))
+        sign = offset + number
+        places[offset] = Place(
+            (signed is not cut and signed.code.hold(sign)) or (apart and offset in cut.code),
+            (signed is not cut and signed.emphasis.hold(sign)) or (apart and offset in cut.emphasis),
+        )
+    return {point: places[offset] for point, offset in leaf.points.items()}

@@ -1,0 +1,75 @@
+"""Where in a text the contents of Markdown blocks stand, which markdown-it-py does not say. Offsets in code points."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import TypeAlias
+
+# Of a line of a content: its offset there, its column in the line of the text, its length.
+Anchor: TypeAlias = tuple[int, int, int]
+
+_PIPE = re.compile(r"(?<!\\)\|")
+
+
+def paragraph_anchors(content: str, lines: Sequence[str], begin: int, end: int) -> dict[int, Anchor]:
+    """Find the lines of a paragraph again: each is the end of a line of the text, blanks at its ends apart.
+
+    Args:
+        content: what its inline token holds.
+        lines: those of the text.
+        begin: the number of its first line.
+        end: the number of the line behind its last.
+    """
+    anchors = {}
+    parts = iter(content.split("\n"))
+    part, offset = next(parts), 0
+    for line in range(begin, end):
+        found, shown = lines[line].rstrip(), part.rstrip().lstrip(" \t")
+        if not found.endswith(shown):
+            continue  # a line of exotic blanks, which was cut off
+        anchors[line] = offset + len(part.rstrip()) - len(shown), len(found) - len(shown), len(shown)
+        offset += len(part) + 1
+        part = next(parts, "")
+    return anchors
+
+
+def heading_anchors(content: str, lines: Sequence[str], begin: int, _: int) -> dict[int, Anchor]:
+    """Find the content of a heading again, as `paragraph_anchors` does: it stands behind the first run of ``#``."""
+    line = lines[begin]
+    level = line.index("#")
+    level += len(line[level:]) - len(line[level:].lstrip("#"))
+    return {begin: (0, max(line.find(content, level), 0), len(content))}
+
+
+class Row:
+    """Find the contents of a table's row again.
+
+    Args:
+        line: the line of the text.
+        contents: those of its cells.
+        is_head: whether it is the first row.
+    """
+
+    def __init__(self, line: str, contents: Sequence[str], *, is_head: bool) -> None:
+        pipes = [found.start() for found in _PIPE.finditer(line)]
+        self._line = line
+        self._bounds = [0, *(pipe + 1 for pipe in pipes), len(line) + 1]
+        self._written = [content.replace("|", "\\|") for content in contents]
+        # A pipe in front of the first cell: only a head may stand behind the mark of a list, but has all of its cells.
+        blank_end = not line[self._bounds[-2] :].strip()
+        self._leading: bool = (
+            len(pipes) - blank_end == len(contents) if is_head else not line[: self._bounds[1] - 1].strip(" \t>")
+        )
+
+    def cell(self, column: int) -> int:
+        """Give the number of the cell that a column is in, from 0; there may be none of this number."""
+        return max(bisect_right(self._bounds, column) - 1 - self._leading, 0)
+
+    def offset(self, number: int, column: int) -> int:
+        """Give where in the content of a cell a column is."""
+        start, end = self._bounds[number + self._leading : number + self._leading + 2]
+        written = self._written[number]
+        begin = start + len(self._line[start : end - 1].rstrip()) - len(written)
+        return len(written[: min(max(column - begin, 0), len(written))].replace("\\|", "|"))
