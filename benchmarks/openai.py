@@ -148,7 +148,7 @@ def figures(*, chunks: int = CHUNKS, passes: int = 9) -> Iterator[Figure]:
             for view, added in _views(api, name, chunks, passes).items():
                 limit = {"events": EVENT_LIMIT, "objects": OBJECT_LIMIT}[view]
                 yield Figure(f"{api.name}, {view}: added / the client's own: {name}", added, limit if limited else None)
-        yield from _memory(api)
+        yield from _memory(api, 5 * chunks)
         yield from _fast_lane(api, 5 * chunks, passes)
 
 
@@ -263,9 +263,9 @@ def _serving(frames: Sequence[bytes]) -> Iterator[str]:
             thread.join()
 
 
-def _memory(api: Api) -> Iterator[Figure]:
+def _memory(api: Api, chunks: int) -> Iterator[Figure]:
     """Tell how much an open stream keeps: to begin with, and for each delta that it has read."""
-    deltas = make("no citation", 10_000).deltas
+    deltas = make("no citation", chunks).deltas
     kept = {count: asyncio.run(_kept(api, deltas[:count])) for count in (1, len(deltas))}
     yield Figure(f"bytes of an open stream: {api.name}", kept[1])
     yield Figure(f"bytes a delta that was read: {api.name}", (kept[len(deltas)] - kept[1]) / (len(deltas) - 1))

@@ -96,10 +96,9 @@ def test_all_that_the_helper_gives_is_clean(client: OpenAI, answer: RecordedAnsw
     assert without_index(added_up([completion], "annotations")) == expected
 
 
-@every_answer
 @pytest.mark.anyio
-async def test_all_that_the_async_helper_gives_is_clean(async_client: AsyncOpenAI, answer: RecordedAnswer) -> None:
-    sources = SOURCED[answer.id]
+async def test_all_that_the_async_helper_gives_is_clean(async_client: AsyncOpenAI) -> None:
+    answer, sources = ANSWERS["technical"], SOURCED["technical"]
     async with async_client.chat.completions.stream(model=answer.id, messages=ASK) as helper:
         stream = clean_chat(helper, sources=sources)
         deltas = [event.delta async for event in stream if event.type == "content.delta"]
@@ -118,9 +117,9 @@ def test_the_events_of_the_helper_are_read_too(client: OpenAI, answer: RecordedA
         assert joined(chat_events(event for event in helper)) == parse(answer.text, complete=True)
 
 
-@every_answer
 @pytest.mark.anyio
-async def test_the_events_of_the_async_helper_are_read_too(async_client: AsyncOpenAI, answer: RecordedAnswer) -> None:
+async def test_the_events_of_the_async_helper_are_read_too(async_client: AsyncOpenAI) -> None:
+    answer = ANSWERS["technical"]
     async with (
         async_client.chat.completions.stream(model=answer.id, messages=ASK) as helper,
         chat_events(helper) as events,

@@ -62,18 +62,17 @@ async def test_an_async_stream_gives_the_same(async_client: AsyncOpenAI, answer:
 
 
 @every_answer
-@pytest.mark.anyio
-async def test_the_clients_own_helper_gives_the_same(
-    client: OpenAI, async_client: AsyncOpenAI, answer: RecordedAnswer
-) -> None:
+def test_the_clients_own_helper_gives_the_same(client: OpenAI, answer: RecordedAnswer) -> None:
     with client.responses.stream(model=answer.id, input=ASK) as helper, responses_events(helper) as view:
         assert joined(view) == parse(answer.text, complete=True)
-    async with (
-        async_client.responses.stream(model=answer.id, input=ASK) as async_helper,
-        responses_events(async_helper) as events,
-    ):
-        assert joined([event async for event in events]) == parse(answer.text, complete=True)
-    assert events.result.text == view.result.text
+    assert view.result.text == clean(answer.text, complete=True)
+
+
+@pytest.mark.anyio
+async def test_the_async_clients_own_helper_too(async_client: AsyncOpenAI) -> None:
+    async with async_client.responses.stream(model="technical", input=ASK) as helper, responses_events(helper) as view:
+        assert joined([event async for event in view]) == parse(ANSWERS["technical"].text, complete=True)
+    assert view.result.text == clean(ANSWERS["technical"].text, complete=True)
 
 
 @pytest.mark.parametrize("kept", range(17, 32))
@@ -107,10 +106,7 @@ def test_recorded_answers_are_clean_and_cited(client: OpenAI, answer: RecordedAn
 
 
 @every_answer
-@pytest.mark.anyio
-async def test_the_clients_own_helper_is_clean_throughout(
-    client: OpenAI, async_client: AsyncOpenAI, answer: RecordedAnswer
-) -> None:
+def test_the_clients_own_helper_is_clean_throughout(client: OpenAI, answer: RecordedAnswer) -> None:
     shown = clean(answer.text, complete=True)
     with client.responses.stream(model=answer.id, input=ASK) as helper:
         stream = clean_responses(helper, sources=answer.sources)
@@ -121,9 +117,20 @@ async def test_the_clients_own_helper_is_clean_throughout(
     for number, event in enumerate(deltas):
         assert event.snapshot == "".join(each.delta for each in deltas[: number + 1])
     assert final.output_text == shown
-    assert len(plain(final)["output"][-1]["content"][0]["annotations"]) > 1
-    async with async_client.responses.stream(model=answer.id, input=ASK) as async_helper:
-        async_stream = clean_responses(async_helper, sources=answer.sources)
+    annotations = plain(final)["output"][-1]["content"][0]["annotations"]
+    assert annotations == cited(parse(answer.text, complete=True), answer.sources, "codepoint")
+    assert len(annotations) > 1
+
+
+@pytest.mark.anyio
+async def test_the_async_clients_own_helper_is_clean_throughout(client: OpenAI, async_client: AsyncOpenAI) -> None:
+    sources = ANSWERS["technical"].sources
+    with client.responses.stream(model="technical", input=ASK) as helper:
+        stream = clean_responses(helper, sources=sources)
+        deltas = [event for event in stream if event.type == "response.output_text.delta"]
+        final = stream.get_final_response()
+    async with async_client.responses.stream(model="technical", input=ASK) as async_helper:
+        async_stream = clean_responses(async_helper, sources=sources)
         async_deltas = [event async for event in async_stream if event.type == "response.output_text.delta"]
         async_final = await async_stream.get_final_response()
     assert [(event.delta, event.snapshot) for event in async_deltas] == [(e.delta, e.snapshot) for e in deltas]
