@@ -78,12 +78,24 @@ def test_what_never_came_is_unknown() -> None:
     assert told(linter.close()) == ["unknown-source"]
 
 
+def test_what_a_late_source_has_no_lines_for_is_not_missing() -> None:
+    sources: dict[str, Source] = {}
+    linter = Linter(sources, lines="required")
+    assert linter.feed(parse(f"Yes.{cite('a1', 'b2', 'c3')}")) == []
+    sources |= {"a1": Source("a1", "one"), "b2": Source("b2", "two", unit="block")}
+    assert told(linter.feed([" No."])) == ["missing-lines"]
+    assert told(linter.close()) == ["unknown-source", "missing-lines"]
+
+
 def test_the_events_of_a_resolver() -> None:
-    answer = f"Yes.{cite('late1')} No{cite('turn0file1', 'L9')}. See \ue200cite\ue202so2 on turn0file1."
+    answer = (
+        f"Yes.{cite('late1', 'turn0file1', 'L8')} No{cite('turn0file1', 'L9')}. See \ue200cite\ue202so2 on turn0file1."
+    )
     sources = dict(SOURCES)
     resolver, linter = Resolver(sources), Linter(sources)
     found = linter.feed(resolver.feed(parse(answer)))
-    assert told(found) == ["unknown-lines", "before-punctuation", "repaired-marker", "unknown-source"]
+    expected = ["unknown-lines", "unknown-lines", "before-punctuation", "repaired-marker", "unknown-source"]
+    assert told(found) == expected
     found += linter.feed(resolver.close()) + linter.close()
     assert in_order(found) == in_order(lint(answer, SOURCES))
     # Without sources of its own it has the resolver's word, also of one that was not closed.

@@ -116,7 +116,9 @@ class _View:
     def _visible(self, text: str) -> str:
         """Replace what a terminal does not show as it is, a character by a character."""
         return "".join(
-            character if character.isprintable() else self._signs.get(character, " " if character == "\t" else "\ufffd")
+            character
+            if character.isprintable()
+            else self._signs.get(character, " " if character in "\t\r" else "\ufffd")
             for character in text
         )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack, get_args
 
-from streamcite.events import Citation, Event, Malformed, Reference
+from streamcite.events import Citation, Event, Malformed
 from streamcite.format import OPENAI, CitationFormat
 from streamcite.options import ParserOptions
 from streamcite.parser import parse
@@ -110,7 +110,7 @@ class Linter:
         if self._resolver is not None:
             findings += [finding for event in self._resolver.close() for finding in self._look_at(event)]
         for index, links in self._told.items():  # of a resolver that was not closed
-            findings += self._problems(self._pending[index], (), links, pending=False)
+            findings += self._look_at_links(self._pending[index], links, links, pending=False)
         if self._sources is not None:
             findings += self._bare_ids.close(self._sources)
         if self._markers:
@@ -159,19 +159,12 @@ class Linter:
         findings = []
         if citation.repaired:
             findings.append(spot.report("repaired-marker", messages.repaired(citation)))
-        if cited is not None:
-            findings += self._problems(spot, (), cited.links, pending=cited.pending)
-            if cited.pending:
-                self._pending[cited.index] = spot
-                self._told[cited.index] = cited.links
-        if self._lines_required:
-            by_id = {link.reference.source_id: link.source for link in cited.links} if cited is not None else {}
-            findings += [
-                spot.report("missing-lines", messages.missing_lines(reference))
-                for reference in dict.fromkeys(citation.references)
-                if _lacks_lines(reference, by_id.get(reference.source_id))
-            ]
-        return findings
+        if cited is None:
+            return findings + self._look_at_links(spot, (), map(Link, citation.references), pending=False)
+        if cited.pending:
+            self._pending[cited.index] = spot
+            self._told[cited.index] = cited.links
+        return findings + self._look_at_links(spot, (), cited.links, pending=cited.pending)
 
     def _update(self, resolved: Resolved) -> list[Finding]:
         told = self._told.pop(resolved.index, None)
@@ -179,19 +172,23 @@ class Linter:
             return []
         if resolved.pending:
             self._told[resolved.index] = resolved.links
-        return self._problems(self._pending[resolved.index], told, resolved.links, pending=resolved.pending)
+        return self._look_at_links(self._pending[resolved.index], told, resolved.links, pending=resolved.pending)
 
-    def _problems(
-        self, spot: Spot, before: tuple[Link, ...], links: tuple[Link, ...], *, pending: bool
+    def _look_at_links(
+        self, spot: Spot, told: Iterable[Link], links: Iterable[Link], *, pending: bool
     ) -> list[Finding]:
         """Report what is wrong with the links that are new, once for each id and locator."""
-        known = {link.reference for link in before if link.source is not None}
+        known = {link.reference for link in told if link.source is not None}
         new = {link.reference: link for link in links if link.reference not in known}
-        return [
-            spot.report(link.problem, messages.problem(link, link.problem))
-            for link in new.values()
-            if link.problem is not None and not (pending and link.source is None)
-        ]
+        findings = []
+        for reference, link in new.items():
+            if pending and link.source is None:
+                continue
+            if link.problem is not None:
+                findings.append(spot.report(link.problem, messages.problem(link, link.problem)))
+            if self._lines_required and reference.locator is None and (not link.source or link.source.unit == "lines"):
+                findings.append(spot.report("missing-lines", messages.missing_lines(reference)))
+        return findings
 
     def _misplaced(self, structure: Structure) -> list[Finding]:
         findings = []
@@ -249,10 +246,6 @@ def _structure() -> type[Structure]:
             f'{error.name} is not installed; lint needs it: pip install "streamcite[markdown]"', name=error.name
         ) from None
     return Structure
-
-
-def _lacks_lines(reference: Reference, source: Source | None) -> bool:
-    return reference.locator is None and (source is None or source.unit == "lines")
 
 
 def _all_of(markers: list[Spot]) -> Spot:
