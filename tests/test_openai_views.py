@@ -74,7 +74,7 @@ def test_leaving_a_loop_closes_what_was_given(kind: View) -> None:
 @every_view
 def test_an_error_comes_behind_what_was_held_and_closes(kind: View) -> None:
     lost = LostError()
-    stream = Stream(kind.chunks("It lasts.", MARKER[:5])[: 2 if kind.chunks is chat_chunks else 5], lost)
+    stream = Stream(broken_off(kind), lost)
     view = kind.open(stream)
     seen = []
     with pytest.raises(LostError) as caught:
@@ -82,9 +82,19 @@ def test_an_error_comes_behind_what_was_held_and_closes(kind: View) -> None:
     assert caught.value is lost
     assert stream.closings == 1
     if kind.is_of_events():
-        assert view.held == ""
-        assert [part.raw for part in view.result.parts] == ["It lasts.\ue200cite"]
-        assert not view.result.complete
+        check_settled(view)
+
+
+def broken_off(kind: View) -> list[dict[str, Any]]:
+    """Give chunks that break off in a marker."""
+    return kind.chunks("It lasts.", MARKER[:5])[: 2 if kind.chunks is chat_chunks else 5]
+
+
+def check_settled(view: Any) -> None:
+    """See that a view of events has let go of what it held of `broken_off`."""
+    assert view.held == ""
+    assert [part.raw for part in view.result.parts] == ["It lasts.\ue200cite"]
+    assert not view.result.complete
 
 
 @every_view
@@ -139,13 +149,15 @@ async def test_leaving_an_async_loop_closes_when_the_event_loop_finds_time(kind:
 @pytest.mark.anyio
 async def test_an_async_error_comes_behind_what_was_held_and_closes(kind: View, anyio_backend: str) -> None:
     lost = LostError()
-    stream = AsyncStream(kind.chunks(*DELTAS)[:4], lost)
+    stream = AsyncStream(broken_off(kind), lost)
     view = kind.open(stream)
     with pytest.raises(LostError) as caught:
         async for _ in kind.steps(view):
             pass
     assert caught.value is lost
     assert stream.closings == 1
+    if kind.is_of_events():
+        check_settled(view)
 
 
 @every_view
