@@ -13,13 +13,7 @@ from streamcite.grammar import Grammar, grammar_for
 from tests import strategies as sc
 from tests.reference import Fmt, _Reader
 
-BRACKETS = CitationFormat(**sc.BRACKETS)
 SPACED = CitationFormat(**sc.SPACED)
-STRICT_BODY, SPACED_BODY, OPAQUE_BODY = (
-    grammar_for(OPENAI).body("cite"),
-    grammar_for(SPACED).body("c"),
-    grammar_for(OPENAI).body("g"),
-)
 
 
 def oracle(args: sc.FormatArgs, text: str = "") -> _Reader:
