@@ -14,7 +14,7 @@ ROOMS = [
     *("forms", "events", "fields", "body", "grammar", "format", "surrogates", "sse"),
     *("options", "parser", "guide", "units", "source", "sources"),
     *("material", "prompt", "links", "resolve", "spacing", "history", "annotations"),
-    *("driver", "event_streams", "stream", "lint", "openai", "render", "ui"),
+    *("driver", "event_streams", "stream", "markdown", "lint", "openai", "render", "ui"),
     "",  # `streamcite` itself, which gathers the public names
     *("relay", "testing", "ask", "serve"),
     "cli",

@@ -43,6 +43,19 @@ def heading_anchors(content: str, lines: Sequence[str], begin: int, _: int) -> d
     return {begin: (0, max(line.find(content, level), 0), len(content))}
 
 
+def code_anchors(content: str, lines: Sequence[str], begin: int, _: int) -> dict[int, Anchor]:
+    """Find the lines of a block of code again, as `paragraph_anchors` does.
+
+    Where a tab in front of one was cut in two, its content has more blanks than the text.
+    """
+    anchors, offset = {}, 0
+    for number, part in enumerate(content.split("\n"), begin):
+        if number < len(lines):
+            anchors[number] = offset, len(lines[number]) - len(part), len(part)
+        offset += len(part) + 1
+    return anchors
+
+
 class Row:
     """Find the contents of a table's row again.
 

@@ -1,0 +1,123 @@
+"""What all renderers have in common: events in, text out, each in the order it came."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from itertools import chain
+
+from streamcite.events import Malformed, OtherMarker
+from streamcite.links import Cited, Link, Resolved, ResolvedEvent
+
+from .cited import CitedSources
+
+
+class RendererClosed(RuntimeError):
+    """Raised by the ``feed`` of a renderer after its ``close``: a mistake in the program, never of the input."""
+
+
+class Renderer(ABC):
+    """Make text of the events of one answer, as they come: a stage behind a `Resolver`. Sans-I/O.
+
+    What is given out, joined, does not depend on how the events were cut into feeds, nor the text into deltas. A
+    citation is given out in one piece. Nothing in the input raises. Linear in the answer.
+    """
+
+    def __init__(self) -> None:
+        self._closed = False
+        self._out: list[str] = []
+        self._cited = CitedSources()
+
+    def feed(self, events: Iterable[ResolvedEvent]) -> str:
+        """Read the next events, and give what is certain of the output.
+
+        Args:
+            events: what a `Resolver` handed out; may be empty.
+
+        Raises:
+            RendererClosed: `close` was called before.
+            TypeError: one of them is no event of a resolver.
+        """
+        if self._closed:
+            raise RendererClosed("feed() after close(): make a new renderer for a new answer")
+        for event in events:
+            if isinstance(event, str):
+                text = event
+            elif isinstance(event, Cited | Resolved):
+                self._cited.add(event.links)
+                text = event.text
+                if isinstance(event, Resolved):
+                    self._resolve(event)
+                elif not text:
+                    self._cite(event)
+            elif isinstance(event, OtherMarker | Malformed):
+                text = event.text
+            else:
+                raise TypeError(f"events: must be those of a Resolver, not {type(event).__name__}")
+            if text:
+                self._write(text)
+        return self._given_out()
+
+    def close(self) -> str:
+        """Say that the answer has ended, and give the rest of the output; from a second call on nothing."""
+        if not self._closed:
+            self._closed = True
+            self._end()
+        return self._given_out()
+
+    def _given_out(self) -> str:
+        text = "".join(self._out)
+        self._out.clear()
+        return text
+
+    @abstractmethod
+    def _write(self, text: str) -> None:
+        """Take text that the reader sees; not empty."""
+
+    @abstractmethod
+    def _cite(self, cited: Cited) -> None:
+        """Take a citation."""
+
+    @abstractmethod
+    def _resolve(self, resolved: Resolved) -> None:
+        """Take what became known of a citation that was pending."""
+
+    @abstractmethod
+    def _end(self) -> None:
+        """Take the end of the answer."""
+
+
+class Waiting:
+    """Keep the citations that stand at one place until it is known where they are drawn.
+
+    What becomes known of one until then is drawn; later it is not, since nothing is taken back.
+    """
+
+    def __init__(self) -> None:
+        self._links: dict[int, tuple[Link, ...]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._links)
+
+    def add(self, cited: Cited) -> None:
+        """Take the next citation."""
+        self._links[cited.index] = cited.links
+
+    def update(self, resolved: Resolved) -> None:
+        """Take what became known of one, if it is still here."""
+        if resolved.index in self._links:
+            self._links[resolved.index] = resolved.links
+
+    def take(self) -> list[Link]:
+        """Give the links of all, each number once, and forget them; none of what has no source."""
+        by_number: dict[int, Link] = {}
+        for link in chain.from_iterable(self._links.values()):
+            if link.number is not None:
+                by_number.setdefault(link.number, link)
+        self._links.clear()
+        return list(by_number.values())
+
+
+def blank_line(last: str) -> str:
+    """Give what makes a blank line, or the beginning of the text, of the place behind these last two characters."""
+    return "" if not last or last.endswith("\n\n") else "\n" if last.endswith("\n") else "\n\n"
