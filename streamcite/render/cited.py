@@ -10,7 +10,7 @@ from streamcite.links import Link
 from streamcite.source import Source
 from streamcite.units import line_range
 
-from .links import one_line
+from .links import is_safe_url, one_line
 
 
 @dataclass(slots=True)
@@ -29,15 +29,14 @@ class CitedSource:
 
     @property
     def title(self) -> str:
-        """Give what it is called, as one line: by its title, else its URL, else its id."""
-        sources = self.sources.values()
-        names = chain(*((source.title for source in sources), (source.url for source in sources), self.sources))
+        """Give what it is called, as one line: by its title, else its URL if that is safe, else its id."""
+        names = chain((source.title for source in self.sources.values()), [self.url], self.sources)
         return next(filter(None, (one_line(name or "") for name in names)), "?")
 
     @property
     def url(self) -> str | None:
-        """Give where it is, if that is known."""
-        return next((source.url for source in self.sources.values() if source.url), None)
+        """Give where it is, if that is known, and is a link that is safe."""
+        return next((source.url for source in self.sources.values() if source.url and is_safe_url(source.url)), None)
 
     def where(self, dash: str = "\N{EN DASH}") -> str:
         """Say where in it, such as ``lines 8-13, 20``; nothing where it is cited as a whole.

@@ -1,0 +1,195 @@
+"""An answer as HTML that is safe to show: its Markdown, with citations as links. It needs the extra ``markdown``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from html import escape
+from typing import TYPE_CHECKING, Any
+from unicodedata import category
+
+from markdown_it import MarkdownIt
+from markdown_it.common.normalize_url import normalizeLink
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+
+from streamcite.links import Cited, Link, Resolved, ResolvedEvent
+from streamcite.units import line_range
+
+from .cited import CitedSource
+from .links import one_line
+from .newlines import Newlines
+from .pieces import Pieces
+from .stage import Renderer, RendererClosed
+from .structure import Sign, read
+
+if TYPE_CHECKING:
+    from markdown_it.utils import EnvType  # not in all versions
+
+__all__ = ["HtmlRenderer", "PlacedCitation", "RendererClosed", "render_html", "render_piece", "render_sources"]
+
+# The text says itself in which direction it runs.
+_DIRECTED = {"paragraph_open", "heading_open", "list_item_open", "th_open", "td_open"}
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedCitation:
+    """A citation in a piece of an answer.
+
+    Attributes:
+        offset: where it stands in the piece, in code points.
+        index: which citation of the answer it is, from 0 (`Cited.index`).
+        links: what it points to, as far as that is known.
+        pending: whether more may become known; it is drawn with ``data-pending`` then.
+    """
+
+    offset: int
+    index: int
+    links: tuple[Link, ...]
+    pending: bool = False
+
+
+class HtmlRenderer(Renderer):
+    """Write an answer as HTML, a piece as soon as it has ended: a paragraph or more.
+
+    The Markdown is read by markdown-it-py: CommonMark, with tables and strikethrough, and without HTML, which is text.
+    Links go to http, https and mailto only, what else looks like a link is text; an image is a link to it. The
+    definition of a link reference holds behind it.
+
+    A citation is a link for each of its sources, ``<a class="cite" href="…" title="…">[1]</a>``, with
+    ``data-citation`` (`Cited.index`), ``data-number``, ``data-id`` and, where it names lines, ``data-lines``. Where the
+    source has no URL to go to, or is not known, it is a ``span``; where a reader should not rely on it, it has
+    ``data-problem`` (`Link.problem`). It stands behind a link or span of code that it was within. What becomes known
+    after its piece has ended is not in its link, but in the list of sources at the end.
+
+    Raises:
+        ModuleNotFoundError: from the import of this module: markdown-it-py is missing.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pieces = Pieces()
+        self._newlines = Newlines()
+        self._citations: dict[int, PlacedCitation] = {}  # of the open piece, by index
+        self._env: EnvType = {}
+
+    def _write(self, text: str) -> None:
+        self._feed(self._newlines.read(text))
+
+    def _cite(self, cited: Cited) -> None:
+        placed = PlacedCitation(self._pieces.length, cited.index, cited.links)
+        self._citations[cited.index] = placed
+
+    def _resolve(self, resolved: Resolved) -> None:
+        if placed := self._citations.get(resolved.index):
+            self._citations[resolved.index] = replace(placed, links=resolved.links)
+
+    def _end(self) -> None:
+        self._feed(self._newlines.end())
+        self._out += [self._rendered(self._pieces.open), render_sources(self._cited)]
+
+    def _feed(self, text: str) -> None:
+        for piece in self._pieces.feed(text):
+            self._out.append(self._rendered(piece))
+
+    def _rendered(self, piece: str) -> str:
+        ended, rest = [], {}
+        for index, placed in self._citations.items():
+            if placed.offset < len(piece) or self._closed:
+                ended.append(placed)
+            else:
+                rest[index] = replace(placed, offset=placed.offset - len(piece))
+        self._citations = rest
+        return render_piece(piece, ended, self._env)
+
+
+def render_html(events: Iterable[ResolvedEvent]) -> str:
+    """Give a whole answer as HTML: an `HtmlRenderer` fed once and closed."""
+    renderer = HtmlRenderer()
+    return renderer.feed(events) + renderer.close()
+
+
+def render_piece(text: str, citations: Sequence[PlacedCitation] = (), env: EnvType | None = None) -> str:
+    """Give one piece of an answer as HTML.
+
+    Args:
+        text: Markdown: whole blocks, or the beginning of them. Its lines end with a line feed.
+        citations: those in it, by their offsets, in order.
+        env: what the pieces before it defined (link references); what this one defines is added.
+    """
+    mark = _mark_beside(text)
+    signs = [Sign(placed.offset, f"{mark}{number}{mark}") for number, placed in enumerate(citations)]
+    pattern = re.compile(f"{mark}([0-9]+){mark}")
+    tokens = read(text, signs, pattern, {} if env is None else env)
+
+    def chips(found: re.Match[str]) -> str:
+        number = int(found[1])
+        return _citation(citations[number]) if number < len(citations) else found[0]
+
+    html = str(_reader().renderer.render(tokens, _reader().options, {}))
+    return pattern.sub(chips, html) if citations else html
+
+
+def render_sources(sources: Iterable[CitedSource]) -> str:
+    """Give the list of sources as HTML; nothing if there are none."""
+    entries = "".join(map(_entry, sources))
+    return f'<section class="sources">\n<h2>Sources</h2>\n<ol>\n{entries}</ol>\n</section>\n' if entries else ""
+
+
+@cache
+def _reader() -> MarkdownIt:
+    return MarkdownIt("commonmark", renderer_cls=_Html)
+
+
+class _Html(RendererHTML):
+    def renderToken(self, tokens: Sequence[Token], idx: int, options: Any, env: EnvType) -> str:  # noqa: N802
+        if tokens[idx].type in _DIRECTED:
+            tokens[idx].attrSet("dir", "auto")
+        return super().renderToken(tokens, idx, options, env)
+
+
+def _mark_beside(text: str) -> str:
+    """Give a sign of punctuation that a text does not hold."""
+    signs = (chr(code) for code in range(0x2042, 0x3000) if category(chr(code))[0] in "PS")
+    return next((sign for sign in signs if sign not in text), "\N{ASTERISM}")
+
+
+def _citation(placed: PlacedCitation) -> str:
+    links = {(link.number, link.reference): link for link in placed.links}
+    return "".join(_chip(placed, link) for link in links.values())
+
+
+def _chip(placed: PlacedCitation, link: Link) -> str:
+    source, lines = link.source, line_range(link.reference.locator or "")
+    attributes = {"class": "cite"}
+    if source is not None:
+        named = CitedSource(0, {source.id: source}, {source.id: dict.fromkeys(filter(None, [link.reference.locator]))})
+        if named.url:
+            attributes |= {"href": normalizeLink(named.url), "rel": "nofollow noopener"}
+        attributes["title"] = ", ".join(filter(None, [named.title, named.where()]))
+    attributes["data-citation"] = str(placed.index)
+    if link.number is not None:
+        attributes["data-number"] = str(link.number)
+    attributes["data-id"] = one_line(link.reference.source_id)
+    if lines:
+        attributes["data-lines"] = f"{lines[0]}-{lines[1]}"
+    if source is None and placed.pending:
+        attributes["data-pending"] = ""
+    elif link.problem:
+        attributes["data-problem"] = link.problem
+    return _element("a" if "href" in attributes else "span", attributes, f"[{link.number or '?'}]")
+
+
+def _entry(cited: CitedSource) -> str:
+    title = escape(cited.title)
+    if cited.url:
+        title = _element("a", {"href": normalizeLink(cited.url), "rel": "nofollow noopener"}, title)
+    where = escape(cited.where())
+    return f'<li value="{cited.number}"><bdi>{title}</bdi>{where and f", {where}"}</li>\n'
+
+
+def _element(name: str, attributes: dict[str, str], content: str) -> str:
+    written = "".join(f' {key}="{escape(value)}"' for key, value in attributes.items())
+    return f"<{name}{written}>{content}</{name}>"
