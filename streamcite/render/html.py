@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
-from unicodedata import category
 
 from markdown_it import MarkdownIt
 from markdown_it.common.normalize_url import normalizeLink
@@ -30,6 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["HtmlRenderer", "PlacedCitation", "RendererClosed", "render_html", "render_piece", "render_sources"]
 
+# What stands round the number of a citation, in the text that markdown-it-py reads.
+_MARK = "\N{ASTERISM}"
+_DIGITS = re.compile(f"{_MARK}([0-9]+)")
 # The text says itself in which direction it runs.
 _DIRECTED = {"paragraph_open", "heading_open", "list_item_open", "th_open", "td_open"}
 
@@ -119,17 +121,14 @@ def render_piece(text: str, citations: Sequence[PlacedCitation] = (), env: EnvTy
         citations: those in it, by their offsets, in order.
         env: what the pieces before it defined (link references); what this one defines is added.
     """
-    mark = _mark_beside(text)
-    signs = [Sign(placed.offset, f"{mark}{number}{mark}") for number, placed in enumerate(citations)]
-    pattern = re.compile(f"{mark}([0-9]+){mark}")
+    # The text has no sign with so many digits.
+    zeros = "0" * max((len(digits) for digits in _DIGITS.findall(text)), default=0)
+    signs = [Sign(placed.offset, f"{_MARK}{zeros}{number}{_MARK}") for number, placed in enumerate(citations)]
+    pattern = re.compile(f"{_MARK}{zeros}([0-9]+){_MARK}")
     tokens = read(text, signs, pattern, {} if env is None else env)
 
-    def chips(found: re.Match[str]) -> str:
-        number = int(found[1])
-        return _citation(citations[number]) if number < len(citations) else found[0]
-
     html = str(_reader().renderer.render(tokens, _reader().options, {}))
-    return pattern.sub(chips, html) if citations else html
+    return pattern.sub(lambda found: _citation(citations[int(found[1])]), html) if citations else html
 
 
 def render_sources(sources: Iterable[CitedSource]) -> str:
@@ -148,12 +147,6 @@ class _Html(RendererHTML):
         if tokens[idx].type in _DIRECTED:
             tokens[idx].attrSet("dir", "auto")
         return super().renderToken(tokens, idx, options, env)
-
-
-def _mark_beside(text: str) -> str:
-    """Give a sign of punctuation that a text does not hold."""
-    signs = (chr(code) for code in range(0x2042, 0x3000) if category(chr(code))[0] in "PS")
-    return next((sign for sign in signs if sign not in text), "\N{ASTERISM}")
 
 
 def _citation(placed: PlacedCitation) -> str:

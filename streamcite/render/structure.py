@@ -153,7 +153,10 @@ def _settled(children: Sequence[Token], pattern: re.Pattern[str]) -> Iterator[To
         else:
             if token.type == "link_open":
                 links += 1
+                known = len(moved)
                 token.attrs = {name: cut(str(value)) for name, value in token.attrs.items()}
+                if token.info == "auto":
+                    del moved[known:]  # they come again, in its text
                 token.attrs["href"] = normalizeLink(str(token.attrs["href"]))
             elif token.type == "link_close":
                 links -= 1
