@@ -15,7 +15,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from streamcite.leaves import Leaves, block_reader
+from streamcite.markdown.leaves import Leaves, block_reader
 
 from .links import is_safe_url
 
