@@ -13,6 +13,7 @@ from streamcite.grammar import Grammar, grammar_for
 from tests import strategies as sc
 from tests.reference import Fmt, _Reader
 
+BRACKETS = CitationFormat(**sc.BRACKETS)
 SPACED = CitationFormat(**sc.SPACED)
 
 
