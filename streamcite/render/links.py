@@ -23,7 +23,7 @@ _ENTITIES = {"`": "&#96;", "|": "&#124;", "<": "&lt;"}
 _SPECIAL = re.compile(r"[\\`*_\[\]<>&|~$^]|!(?=\[)|:(?=//)|(?<=www)\.|@", re.IGNORECASE)
 
 # Characters that are not seen, but change how all that stands behind them is.
-_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
+_UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
 def is_safe_url(url: str) -> bool:
@@ -55,7 +55,7 @@ def markdown_text(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Give a text that another program wrote as one line: no line ends, controls and changes of direction."""
-    return _UNSEEN.sub("", " ".join(replace_surrogates(text)[0].split()))
+    return " ".join(_UNSEEN.sub("", replace_surrogates(text)[0]).split())
 
 
 def _destination(url: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from itertools import chain
+from itertools import islice
 
 from streamcite.events import Malformed, OtherMarker
 from streamcite.links import Cited, Link, Resolved, ResolvedEvent
@@ -108,13 +108,13 @@ class Waiting:
         if resolved.index in self._links:
             self._links[resolved.index] = resolved.links
 
-    def take(self) -> list[Link]:
-        """Give the links of all, each number once, and forget them; none of what has no source."""
+    def take(self, count: int | None = None) -> list[Link]:
+        """Give the links of the next so many, or of all, each number once, and forget them; none without a source."""
         by_number: dict[int, Link] = {}
-        for link in chain.from_iterable(self._links.values()):
-            if link.number is not None:
-                by_number.setdefault(link.number, link)
-        self._links.clear()
+        for index in list(islice(self._links, count)):
+            for link in self._links.pop(index):
+                if link.number is not None:
+                    by_number.setdefault(link.number, link)
         return list(by_number.values())
 
 
