@@ -19,7 +19,7 @@ PACKAGE := pyproject.toml README.md LICENSE $(shell find streamcite -name __pyca
 AIMOCK := @copilotkit/aimock@~1.43.0
 # The modules whose every branch a test must take.
 CORE := annotations body driver event_streams events fields format forms grammar guide history links lint/bare \
-	lint/findings lint/inline lint/linter lint/markdown lint/messages lint/punctuation markdown/contents \
+	lint/findings lint/inline lint/linter lint/markdown lint/punctuation lint/sentences markdown/contents \
 	markdown/leaves material/content material/messages material/read material/render material/safe material/scan \
 	options parser prompt resolve source sources spacing sse/decode sse/encode stream units
 EMPTY :=

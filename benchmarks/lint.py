@@ -55,7 +55,11 @@ HOSTILE = {
     "markers alone": "@\n",
     "markers in emphasis": "*a@* ",
     "rows of a table": "| *a*@ |\n|---|\n",
+    "letters in front of a digit": "a",
+    "markers in a cell": "a@ \\| ",
 }
+# What stands in front of the pieces of one, and behind them.
+AROUND = {"letters in front of a digit": ("", "1"), "markers in a cell": ("|a|\n|-|\n", "")}
 SOURCES = {id: Source(id, "A line.\n" * 20) for id in [*(f"turn0file{number}" for number in range(100)), "block-1"]}
 
 
@@ -67,8 +71,8 @@ def answer(name: str, words: int = WORDS) -> str:
 
 def hostile(name: str, characters: int) -> str:
     """Build an answer of about so many characters, markers apart, from one piece."""
-    piece = HOSTILE[name]
-    return _cited(piece * (characters // len(piece)) + "@")
+    piece, (front, behind) = HOSTILE[name], AROUND.get(name, ("", ""))
+    return _cited(front + piece * ((characters - len(front + behind)) // len(piece)) + behind + "@")
 
 
 def figures(*, words: int = WORDS, characters: int = 50_000, passes: int = 9) -> Iterator[Figure]:

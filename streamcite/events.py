@@ -6,9 +6,11 @@ always give the clean text (semantics, section 2).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from itertools import groupby
+from types import UnionType
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 from . import forms
 
@@ -99,12 +101,12 @@ class Citation(_Marker):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherMarker(_Marker):
-    """Report a well-formed marker that is no citation, or an ignored character.
+    """Report a well-formed marker that is no citation, an ignored character, or one that `Tidy` has dropped.
 
     Attributes:
-        family: the marker's family; empty for an ignored character.
-        fields: its fields as written, not stripped; empty for an ignored character.
-        raw: the marker as the model wrote it.
+        family: the marker's family; empty for a character.
+        fields: its fields as written, not stripped; empty for a character.
+        raw: the marker as the model wrote it, or the character.
         text: what the format's ``display`` shows for it, else empty.
         start: offset of ``raw`` in the input, in code points; ``end`` is the offset behind it.
         position: offset of ``text`` in the clean text, in code points.
@@ -145,6 +147,7 @@ class Malformed(_Marker):
 
 
 Event: TypeAlias = str | Citation | OtherMarker | Malformed
+_Any = TypeVar("_Any")
 
 
 # A frozen dataclass is built by one slow object.__setattr__ a field (1.4 us an event, and a marker every few deltas). A
@@ -204,6 +207,34 @@ def new_malformed(reason: Reason, raw: str, text: str, start: int, position: int
 def raw_of(event: Event) -> str:
     """Give what the model wrote for an event."""
     return event if isinstance(event, str) else event.raw
+
+
+def join_strings(events: Iterable[_Any]) -> list[_Any | str]:
+    """Give all events in order, adjacent strings joined."""
+    joined: list[_Any | str] = []
+    for are_strings, group in groupby(events, _is_string):
+        run = list(group)
+        joined += ["".join(map(str, run))] if are_strings else run
+    return joined
+
+
+def check_event(value: object, kinds: UnionType, giver: str) -> None:
+    """Make sure that a value is an event.
+
+    Args:
+        value: what was fed.
+        kinds: what it may be.
+        giver: what gives such events, for the message.
+
+    Raises:
+        TypeError: it is none of these.
+    """
+    if not isinstance(value, kinds):
+        raise TypeError(f"events: must be those of {giver}, not {type(value).__name__}")
+
+
+def _is_string(event: object) -> bool:
+    return isinstance(event, str)
 
 
 def to_dict(event: Event) -> dict[str, Any]:

@@ -114,11 +114,7 @@ class CitationFormat:
                 raise TypeError(f"references: must be References of strings, not {reference!r}")
         if not isinstance(family, str):
             raise TypeError(f"family: must be a string, not {family!r}")
-        words = [word for reference in given for word in reference if word is not None]
-        marker = self.start + self.delimiter.join([family, *words]) + self.stop
-        if len(marker) > DEFAULT_MAX_MARKER or not grammar_for(self).reads(marker, [family, *words], given):
-            raise ValueError(f"no marker of this format reads back as family {family!r}, {given!r}")
-        return marker
+        return write_marker(self, given, family, limit=DEFAULT_MAX_MARKER)
 
     def to_dict(self) -> dict[str, Any]:
         """Give a JSON-ready dict of every field but ``display``, which holds functions."""
@@ -151,6 +147,15 @@ class CitationFormat:
             for other_name, other in named.items():
                 if name != other_name and other.startswith(token):
                     raise ValueError(f"{name}: {token!r} is {other_name} {other!r} or a prefix of it")
+
+
+def write_marker(format: CitationFormat, references: tuple[Reference, ...], family: str, *, limit: int | None) -> str:
+    """Build a marker as `CitationFormat.write` does, of at most so many code points, or of any length."""
+    words = [family, *(word for reference in references for word in reference if word is not None)]
+    marker = format.start + format.delimiter.join(words) + format.stop
+    if (limit is not None and len(marker) > limit) or not grammar_for(format).reads(marker, words, references):
+        raise ValueError(f"no marker of this format reads back as family {family!r}, {references!r}")
+    return marker
 
 
 def _build(values: dict[str, Any]) -> CitationFormat:

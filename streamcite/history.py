@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .events import Citation, Malformed, OtherMarker
-from .format import OPENAI, CitationFormat
-from .links import Cited, Resolved
+from .events import Citation, OtherMarker
+from .format import DEFAULT_MAX_MARKER, OPENAI, CitationFormat, write_marker
+from .links import AnyEvent, Cited, check_any_event
 from .parser import parse
 
 
-def to_marked_text(
-    events: Iterable[str | Citation | Cited | Resolved | OtherMarker | Malformed], format: CitationFormat = OPENAI
-) -> str:
+def to_marked_text(events: Iterable[AnyEvent], *, format: CitationFormat = OPENAI) -> str:
     """Write the events of an answer as one text, with its citations as markers.
 
     Where every marker is well formed, that is the text that the events were read from, exactly. A citation that was
@@ -41,33 +39,26 @@ def to_marked_text(
     return "".join(_marked(event, format) for event in events)
 
 
-def _marked(event: str | Citation | Cited | Resolved | OtherMarker | Malformed, format: CitationFormat) -> str:
+def _marked(event: AnyEvent, format: CitationFormat) -> str:
     if isinstance(event, str):
         return event
     if isinstance(event, Cited) and not event.text:
         event = event.citation
     if isinstance(event, Citation):
-        return event.raw if _is_exact(event, event.raw, format) else _write(event, format)
+        exact = _is_exact(event, format)
+        # A marker may be of any length, as the model has written it.
+        return event.raw if exact else write_marker(format, event.references, event.family, limit=None)
     if isinstance(event, OtherMarker):
         # An ignored character is what it is, as is one that `Tidy` has dropped.
-        return event.raw if not event.family or _is_exact(event, event.raw, format) else event.text
-    if not isinstance(event, Cited | Resolved | Malformed):
-        raise TypeError(f"events: must be those of an answer, not {type(event).__name__}")
+        return event.raw if not event.family or _is_exact(event, format) else event.text
+    check_any_event(event)
     return event.text
 
 
-def _write(citation: Citation, format: CitationFormat) -> str:
-    """Write a marker as `CitationFormat.write` does, but one of any length, as the model has written it."""
-    fields = [word for reference in citation.references for word in reference if word is not None]
-    marker = format.start + format.delimiter.join([citation.family, *fields]) + format.stop
-    if not _is_exact(citation, marker, format):
-        raise ValueError(f"no marker of this format reads back as family {citation.family!r}, {citation.references!r}")
-    return marker
-
-
-def _is_exact(event: Citation | OtherMarker, marker: str, format: CitationFormat) -> bool:
-    """Say whether a marker, well formed, is read as this event in a format."""
-    match parse(marker, format=format, repair=False, max_marker=max(len(marker), 8)):
+def _is_exact(event: Citation | OtherMarker, format: CitationFormat) -> bool:
+    """Say whether what the model wrote is a well-formed marker in a format, and is read as this event."""
+    # The default wherever it does: what is derived from options is kept for each set of them.
+    match parse(event.raw, format=format, repair=False, max_marker=max(len(event.raw), DEFAULT_MAX_MARKER)):
         case [Citation() as read]:
             return isinstance(event, Citation) and read.references == event.references and read.family == event.family
         case [OtherMarker() as read]:

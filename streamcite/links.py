@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from . import events, forms
-from .events import Citation, Malformed, OtherMarker, Reference
+from .events import Citation, Malformed, OtherMarker, Reference, check_event
 from .source import Source
 from .units import Passage
 
@@ -144,9 +144,16 @@ class Resolved:
 
 
 ResolvedEvent: TypeAlias = str | Cited | Resolved | OtherMarker | Malformed
+AnyEvent: TypeAlias = ResolvedEvent | Citation
+"""What a stage takes that may stand behind a parser or a resolver."""
 
 
-def to_dict(event: ResolvedEvent | Citation) -> dict[str, Any]:
+def check_any_event(value: object) -> None:
+    """Make sure that a value is an event of an answer: TypeError, if it is none."""
+    check_event(value, AnyEvent, "an answer")
+
+
+def to_dict(event: AnyEvent) -> dict[str, Any]:
     """Give the JSON form of an event of a resolver, or of a parser.
 
     Of a link's source it holds ``id``, ``title``, ``url`` and ``unit``. It holds no passage where that is the whole of
@@ -177,7 +184,7 @@ def to_dict(event: ResolvedEvent | Citation) -> dict[str, Any]:
     return events.to_dict(event)
 
 
-def from_dict(obj: Mapping[str, Any]) -> ResolvedEvent | Citation:
+def from_dict(obj: Mapping[str, Any]) -> AnyEvent:
     """Build the event of which ``obj`` is the JSON form, as far as that holds it.
 
     Args:
@@ -195,7 +202,7 @@ def from_dict(obj: Mapping[str, Any]) -> ResolvedEvent | Citation:
         raise ValueError(f"not the JSON form of an event: {error!r}") from error
 
 
-def _from_dict(obj: Mapping[str, Any]) -> ResolvedEvent | Citation:
+def _from_dict(obj: Mapping[str, Any]) -> AnyEvent:
     kind = obj["type"]
     if kind not in ("cited", "resolved"):
         return events.from_dict(obj)

@@ -16,7 +16,17 @@ from collections.abc import Mapping
 from typing import Any, Literal, Unpack
 
 from .body import Body, never
-from .events import Citation, Event, Malformed, OtherMarker, Reason, new_citation, new_malformed, new_other
+from .events import (
+    Citation,
+    Event,
+    Malformed,
+    OtherMarker,
+    Reason,
+    join_strings,
+    new_citation,
+    new_malformed,
+    new_other,
+)
 from .format import DEFAULT_MAX_MARKER, OPENAI, CitationFormat
 from .grammar import Scanner
 from .options import MARKER_LENGTH, REMEMBERED, ParserOptions, options_for
@@ -444,18 +454,7 @@ def parse(text: str, *, complete: bool = False, **options: Unpack[ParserOptions]
         ValueError, TypeError: as `CitationParser` does for a bad option or a text that is no ``str``.
     """
     parser = CitationParser(**options)
-    joined: list[Event] = []
-    strings: list[str] = []
-    for event in [*parser.feed(text), *parser.close(complete=complete), None]:
-        if isinstance(event, str):
-            strings.append(event)
-            continue
-        if strings:
-            joined.append("".join(strings))
-            strings.clear()
-        if event is not None:
-            joined.append(event)
-    return joined
+    return join_strings([*parser.feed(text), *parser.close(complete=complete)])
 
 
 def clean(text: str, *, complete: bool = False, **options: Unpack[ParserOptions]) -> str:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Literal, TypeAlias, Unpack, get_args
 
 from . import forms
-from .events import Citation, Event, Malformed, OtherMarker, Reference, reference
+from .events import Citation, Event, Malformed, OtherMarker, Reference, check_event, reference
 from .format import OPENAI, CitationFormat
 from .grammar import grammar_for
 from .links import Cited, Link, Problem, Resolved, ResolvedEvent, from_dict, new_link, to_dict
@@ -223,8 +223,7 @@ class Resolver:
     def _resolve(self, event: Citation | OtherMarker | Malformed) -> ResolvedEvent:
         if isinstance(event, Citation):
             return self._cite(event)
-        if not isinstance(event, OtherMarker | Malformed):
-            raise TypeError(f"events: must be those of a parser, not {type(event).__name__}")
+        check_event(event, Event, "a parser")
         return replace(event, position=event.position + self._moved) if self._moved else event
 
     def _cite(self, citation: Citation) -> Cited:

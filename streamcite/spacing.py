@@ -8,14 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import groupby
 from typing import Literal, TypeAlias
 
-from .events import Citation, Malformed, OtherMarker, new_other
-from .links import Cited, Resolved
+from .events import Citation, Malformed, OtherMarker, join_strings, new_other
+from .links import AnyEvent, Cited, Resolved, check_any_event
 
 Spacing: TypeAlias = Literal["exact", "tidy"]
-_Event: TypeAlias = str | Citation | Cited | Resolved | OtherMarker | Malformed
 
 _BRACKETS = {"(": ")", "[": "]", "（": "）", "［": "］", "【": "】", "〔": "〕"}  # noqa: RUF001
 # Behind [] these make a link of it, or the definition of one.
@@ -63,7 +61,7 @@ class Tidy:
     def __init__(self) -> None:
         self._closed = False
         self._front = ""  # the end of the text, as far as it may be dropped
-        self._between: list[_Event] = []  # the markers behind it
+        self._between: list[AnyEvent] = []  # the markers behind it
         self._place = False  # whether markers were the last to come
         self._behind = ""  # the text behind them, until it decides
         self._line = ""  # how the line begins, in front of what is held
@@ -77,19 +75,28 @@ class Tidy:
         between = (event if isinstance(event, str) else event.raw for event in self._between)
         return self._front + "".join(between) + self._behind
 
-    def feed(self, events: Iterable[_Event]) -> list[_Event]:
-        """Read the next events, and give those that are certain.
+    def feed(self, events: Iterable[AnyEvent]) -> list[AnyEvent]:
+        """Read the next events.
+
+        Args:
+            events: what a parser or a `Resolver` handed out; may be empty.
+
+        Returns:
+            The events that are certain now, in order; no empty strings.
 
         Raises:
             TidyClosed: `close` was called before.
+            TypeError: one of them is no event.
         """
         if self._closed:
             raise TidyClosed("feed() after close(): make a new stage for a new answer")
-        out: list[_Event] = []
+        out: list[AnyEvent] = []
         for event in events:
             if isinstance(event, str):
                 self._read_text(event, out)
-            elif isinstance(event, Resolved):
+                continue
+            check_any_event(event)
+            if isinstance(event, Resolved):
                 (self._between or out).append(event)
             elif event.text:
                 self._settle(event.text, out)
@@ -99,15 +106,19 @@ class Tidy:
                 self._read_marker(event, out)
         return out
 
-    def close(self) -> list[_Event]:
-        """Say that the answer has ended, and give what was held; from a second call on an empty list."""
+    def close(self) -> list[AnyEvent]:
+        """Say that the answer has ended.
+
+        Returns:
+            The last events, in order; from a second call on an empty list.
+        """
         self._closed = True
-        out: list[_Event] = []
+        out: list[AnyEvent] = []
         self._settle("", out)
         self._flush(out)
         return out
 
-    def _read_text(self, text: str, out: list[_Event]) -> None:
+    def _read_text(self, text: str, out: list[AnyEvent]) -> None:
         if self._place:
             self._behind += text
             decision = _decide(self._front, self._behind, self._last, self._line, final=False)
@@ -116,12 +127,12 @@ class Tidy:
         elif text:
             self._read_plain(text, out)
 
-    def _read_plain(self, text: str, out: list[_Event]) -> None:
+    def _read_plain(self, text: str, out: list[AnyEvent]) -> None:
         text = self._front + text
         self._front = _front(text, self._last)
         self._put(text[: len(text) - len(self._front)], out)
 
-    def _read_marker(self, event: Citation | Cited | OtherMarker | Malformed, out: list[_Event]) -> None:
+    def _read_marker(self, event: Citation | Cited | OtherMarker | Malformed, out: list[AnyEvent]) -> None:
         if self._behind == " " and _bracket(self._front) >= 0:
             self._between.append(self._behind)
             self._behind = ""
@@ -139,7 +150,7 @@ class Tidy:
             self._apply((len(self._front), 0), out)
             self._place = True
 
-    def _settle(self, follows: str, out: list[_Event]) -> None:
+    def _settle(self, follows: str, out: list[AnyEvent]) -> None:
         """Decide with what has come, as no more text comes that could be dropped."""
         if self._place:
             front, behind = self._front, self._behind
@@ -147,7 +158,7 @@ class Tidy:
             kept, dropped = decision
             self._apply((kept, dropped) if dropped <= len(behind) else (len(front), 0), out)
 
-    def _apply(self, decision: tuple[int, int], out: list[_Event]) -> None:
+    def _apply(self, decision: tuple[int, int], out: list[AnyEvent]) -> None:
         """Hand out what is held: so much of the front is kept, and so much of what is behind dropped."""
         kept, dropped = decision
         emptied = 0 <= _bracket(self._front) >= kept
@@ -167,11 +178,11 @@ class Tidy:
         if rest:
             self._read_plain(rest, out)
 
-    def _flush(self, out: list[_Event]) -> None:
+    def _flush(self, out: list[AnyEvent]) -> None:
         self._put(self._front, out)
         self._front = ""
 
-    def _put(self, text: str, out: list[_Event]) -> None:
+    def _put(self, text: str, out: list[AnyEvent]) -> None:
         if text:
             out.append(text)
             self._read += len(text)
@@ -184,13 +195,13 @@ class Tidy:
         *_, line = text.rpartition("\n")
         self._line = (line if len(line) < len(text) else self._line + line[:_LINE])[: _LINE + 1]
 
-    def _drop(self, text: str, out: list[_Event]) -> None:
+    def _drop(self, text: str, out: list[AnyEvent]) -> None:
         for character in text:
             out.append(new_other("", (), character, "", self._read, self._shown))
             self._read += 1
             self._removed += 1
 
-    def _pass(self, event: Citation | Cited | Resolved | OtherMarker | Malformed, out: list[_Event]) -> None:
+    def _pass(self, event: Citation | Cited | Resolved | OtherMarker | Malformed, out: list[AnyEvent]) -> None:
         if not isinstance(event, Resolved):
             if self._removed:
                 event = replace(event, position=event.position - self._removed)
@@ -200,7 +211,7 @@ class Tidy:
         out.append(event)
 
 
-def tidy(events: Iterable[_Event]) -> list[_Event]:
+def tidy(events: Iterable[AnyEvent]) -> list[AnyEvent]:
     """Mend the spacing of a whole answer: a `Tidy` fed once and closed.
 
     Args:
@@ -210,11 +221,7 @@ def tidy(events: Iterable[_Event]) -> list[_Event]:
         All events in order, adjacent strings joined.
     """
     stage = Tidy()
-    joined: list[_Event] = []
-    for is_text, group in groupby([*stage.feed(events), *stage.close()], key=lambda event: isinstance(event, str)):
-        run = [*group]
-        joined += ["".join(map(str, run))] if is_text else run
-    return joined
+    return join_strings([*stage.feed(events), *stage.close()])
 
 
 def _front(text: str, last: str) -> str:

@@ -7,19 +7,15 @@ from pathlib import Path
 from typing import Any, Self, cast
 
 from streamcite import CHATGPT, OPENAI, CitationFormat, CitationParser, Event, ParserOptions, from_dict, to_dict
+from streamcite.events import join_strings
 from tests.reference import Fmt, ReadEvent, named
 
 
 def joined(events: Iterable[Event]) -> list[Event]:
     """Return `events` with adjacent strings joined; none of them may be empty."""
-    whole: list[Event] = []
-    for event in events:
-        assert event != ""
-        if isinstance(event, str) and whole and isinstance(last := whole[-1], str):
-            whole[-1] = last + event
-        else:
-            whole.append(event)
-    return whole
+    given = list(events)
+    assert "" not in given
+    return join_strings(given)
 
 
 def as_read(events: Iterable[Event]) -> list[ReadEvent]:

@@ -71,7 +71,7 @@ def test_nothing_public_is_left_out() -> None:
                 *("clean_response", "clean_responses", "responses_events", "stream_chat", "stream_responses"),
             ],
         ),
-        ("lint", ["Finding", "Linter", "LinterClosed", "LocatorRule", "Rule", "Severity", "lint"]),
+        ("lint", ["Finding", "Linter", "LinterClosed", "LocatorRule", "MAX_ANSWER", "Rule", "Severity", "lint"]),
         (
             "material",
             ["Change", "Material", "read_material", "render_blocks", "render_messages", "render_tool_result"],

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from streamcite import (
     CHATGPT,
-    OPENAI,
     Citation,
     CitationFormat,
     Malformed,
@@ -15,6 +14,7 @@ from streamcite import (
     Source,
     clean,
     from_dict,
+    options,
     parse,
     to_dict,
 )
@@ -70,6 +70,14 @@ def test_a_marker_of_any_length() -> None:
         assert to_marked_text(events).startswith(long + "\ue201")
 
 
+def test_markers_of_any_lengths_are_read_with_the_same_options() -> None:
+    events = parse("".join(f"\ue200cite\ue202{'a' * length}\ue201" for length in range(1, 300)))
+    to_marked_text(events[:1])
+    misses = options._cached.cache_info().misses
+    to_marked_text(events)
+    assert options._cached.cache_info().misses == misses
+
+
 def test_the_events_of_a_resolver() -> None:
     sources = {"turn0file1": Source("turn0file1", "one")}
     answer = f"Yes.{MARKER} See \ue200cite\ue202so2 on, says\ue200cite\ue202turn9file9\ue201."
@@ -89,18 +97,18 @@ def test_what_tidy_dropped_comes_back() -> None:
 
 def test_ignored_characters_come_back() -> None:
     answer = f"\ue203Yes.\ue204{MARKER}\ue206"
-    assert to_marked_text(parse(answer, format=CHATGPT), CHATGPT) == answer
+    assert to_marked_text(parse(answer, format=CHATGPT), format=CHATGPT) == answer
 
 
 def test_into_another_format() -> None:
     answer = '\ue200entity\ue202["person","Ada"]\ue201.\ue200cite\ue202 turn0file1\ue202L1-L2\ue201'
-    assert to_marked_text(parse(answer), BRACKETS) == "Ada.[[cite|turn0file1|L1-L2]]"
+    assert to_marked_text(parse(answer), format=BRACKETS) == "Ada.[[cite|turn0file1|L1-L2]]"
     assert to_marked_text(parse("Ada.[[cite|turn0file1]]", format=BRACKETS)) == "Ada.\ue200cite\ue202turn0file1\ue201"
 
 
 def test_misuse() -> None:
     with pytest.raises(TypeError, match=r"^format: must be a CitationFormat, not str"):
-        to_marked_text([], "openai")  # type: ignore[arg-type]
+        to_marked_text([], format="openai")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"^events: must be those of an answer, not dict"):
         to_marked_text([{"type": "text"}])  # type: ignore[list-item]
     citation = Citation(family="ref", references=(Reference("a b"),), raw="", start=0, position=0)
@@ -115,7 +123,7 @@ def test_round_trip(data: st.DataObject) -> None:
     text = data.draw(texts(args, max_pieces=3))
     events = parse(text, format=format)
     assume(not any(isinstance(event, Malformed) or getattr(event, "repaired", False) for event in events))
-    assert to_marked_text(events, format) == text
+    assert to_marked_text(events, format=format) == text
 
 
 @given(answers)
@@ -128,4 +136,4 @@ def test_a_text_that_was_mended_is_well_formed_and_shows_the_same(answer: str) -
     assert [(event.references, event.repaired) for event in events if isinstance(event, Citation)] == [
         (references, False) for references in cited
     ]
-    assert to_marked_text(events, OPENAI) == text
+    assert to_marked_text(events) == text

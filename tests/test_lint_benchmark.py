@@ -27,6 +27,16 @@ def test_a_hostile_answer_has_its_size() -> None:
         assert answer.endswith("\ue201")
 
 
+@pytest.mark.parametrize("name", benchmark.HOSTILE)
+def test_large_hostile_answers_come_to_an_end(name: str) -> None:
+    # Whatever took a step for each pair of these characters would take hours.
+    small = benchmark.hostile(name, 1_000)
+    large = benchmark.hostile(name, 100_000_000 // len(small))
+    assert 90_000 < len(large) < 110_000
+    found, few = lint(large, benchmark.SOURCES), lint(small, benchmark.SOURCES)
+    assert {finding.rule for finding in found} == {finding.rule for finding in few}
+
+
 def test_every_figure_of_lint_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     # Collecting garbage makes figures exact, which these need not be, and takes long among so many tests.
     monkeypatch.setattr(timing, "gc", SimpleNamespace(collect=int, disable=int, enable=int))

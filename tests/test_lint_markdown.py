@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from streamcite.lint.markdown import Place, Structure
+from streamcite.markdown.contents import Row
 from tests.linting import MARKDOWN
 
 SIGN = "\N{OBJECT REPLACEMENT CHARACTER}"
@@ -56,11 +57,22 @@ def test_what_is_nested_too_deeply_is_nowhere() -> None:
     assert Structure(text, [len(text) - 2]).places[len(text) - 2] == Place(in_emphasis=True)
 
 
+def test_a_column_of_a_cell_is_an_offset_in_its_content() -> None:
+    line, contents = r"| a \| b \|\| c |  | \| d", ["a | b || c", "", "| d"]
+    row = Row(line, contents, is_head=False)
+    for number, content in enumerate(contents):
+        written = content.replace("|", "\\|")
+        begin = line.index(written) if written else line.index("|  |") + 3
+        for length in range(len(written) + 1):
+            assert row.cell(begin + length) == number
+            assert row.offset(number, begin + length) == len(written[:length].replace("\\|", "|"))
+
+
 def test_a_line_without_words() -> None:
-    for line in ("", " ", "**", "()", "[ , ]", "> -", "（、）", "「」", "---", "„“", "…", "·"):
+    for line in ("", " ", "**", "()", "[ , ]", "> -", "（、）", "「」", "---", "„“", "…", "·", "1."):
         assert Structure(line, [0]).is_alone(0), line
-    for line in ("a", "1", "1.", "文", "🚀", "€", "é"):
-        assert not Structure(line, [0]).is_alone(0) or line == "1.", line
+    for line in ("a", "1", "文", "🚀", "€", "é"):
+        assert not Structure(line, [0]).is_alone(0), line
 
 
 def test_the_last_word_and_paragraphs() -> None:

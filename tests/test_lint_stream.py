@@ -1,11 +1,13 @@
 """The linter as a stage: what it tells while an answer streams, what at its end, and that cuts change nothing."""
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from streamcite import CitationParser, Event, Resolved, Resolver, Source, parse
-from streamcite.lint import Finding, Linter, LinterClosed, Rule, lint
+from streamcite.lint import Finding, Linter, LinterClosed, Rule, lint, linter
 from tests.linting import MARKER, SOURCES, answers, cite
 from tests.strategies import cuts, partitions
 
@@ -126,8 +128,64 @@ def test_misuse() -> None:
     assert linter.feed(["", Resolved(3, ())]) + linter.close() == []
     with pytest.raises(LinterClosed, match=r"^feed\(\) after close\(\): make a new linter for a new answer"):
         linter.feed([])
-    with pytest.raises(TypeError):
-        Linter(SOURCES).feed([1])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("linter", [Linter(), Linter(SOURCES)], ids=["without sources", "with sources"])
+def test_what_is_no_event(linter: Linter) -> None:
+    with pytest.raises(TypeError, match=r"^events: must be those of an answer, not int$"):
+        linter.feed(["a", 1])  # type: ignore[list-item]
+
+
+# The limit
+
+
+def test_what_stands_behind_the_limit_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = f"Yes{cite('late1')}! See turn0file1, block-7 and `x{MARKER}`. So{MARKER}, too: turn0file1 \ue201"
+    whole = in_order(lint(answer, SOURCES))
+    at_the_end = {"bare-id", "in-code"}
+    for limit in range(len(answer) + 1):
+        monkeypatch.setattr(linter, "MAX_ANSWER", limit)
+        found = in_order(lint(answer, SOURCES))
+        if limit == len(answer):
+            assert found == whole
+            continue
+        (too_long,) = (finding for finding in found if finding.rule == "too-long")
+        assert (too_long.severity, too_long.end) == ("error", too_long.start)
+        # What is in front of it counts, and a marker that only begins there.
+        assert limit <= too_long.start < limit + len(MARKER)
+        assert str(limit) in too_long.message
+        rest = [finding for finding in found if finding is not too_long]
+        assert set(rest) <= set(whole)
+        assert all(finding.end <= too_long.start for finding in rest)
+        missed = [each for each in whole if each not in rest and each.end + 1 < limit and each.rule not in at_the_end]
+        assert missed == []
+        for size in (1, 3, 7):
+            deltas = [answer[begin : begin + size] for begin in range(0, len(answer), size)]
+            assert streamed(deltas, Linter(SOURCES)) == found
+
+
+def test_an_answer_without_an_end_is_told_once_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linter, "MAX_ANSWER", 1_000)
+    sources: dict[str, Source] = {}
+    resolver, stage = Resolver(sources), Linter()
+    assert told(stage.feed(resolver.feed(parse(f"Yes.{cite('late1', 'L2')}")))) == []
+    pieces = (f"{number} turn0file{cite('a1')}" + "x" * 10_000 for number in range(100))
+    found = [stage.feed(resolver.feed(parse(next(pieces)))) for _ in range(3)]
+    assert [told(findings) for findings in found] == [["too-long"], [], []]
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    for piece in pieces:
+        assert stage.feed([*parse(piece)]) == []
+    after, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert after - before < 50_000
+    # What becomes known of a citation in front of that is still told.
+    sources["late1"] = Source("late1", "one")
+    assert told(stage.feed(resolver.feed([]))) == ["unknown-lines"]
+    assert told(stage.close()) == ["unknown-source"]
+
+
+# Cuts
 
 
 @given(st.data(), answers)

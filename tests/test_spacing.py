@@ -1,6 +1,7 @@
 """Tidy spacing: what is mended where a marker was, and that nothing else ever is."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -204,6 +205,8 @@ def test_misuse() -> None:
     assert stage.feed([""]) + stage.close() == []
     with pytest.raises(TidyClosed, match=r"^feed\(\) after close\(\): make a new stage"):
         stage.feed([])
+    with pytest.raises(TypeError, match=r"^events: must be those of an answer, not int$"):
+        Tidy().feed(["a", 1])  # type: ignore[list-item]
 
 
 def test_behind_a_resolver() -> None:
@@ -259,8 +262,9 @@ def test_only_blanks_and_brackets_beside_markers_change(text: str, data: st.Data
 
 
 def _moved(event: Any, events: list[Any]) -> Any:
-    """Give an event of the parser as it stands behind what was dropped."""
-    return next(other for other in events if not isinstance(other, str) and other.start == event.start)
+    """Give an event of the parser with the position of the one that the stage handed out in its place."""
+    position = next(each.position for each in events if not isinstance(each, str) and each.start == event.start)
+    return replace(event, position=position)
 
 
 @pytest.mark.parametrize("text", ["a (@) .", " @ @.b", "a@ , b", "[@](b", "a ( @ ) b", "\n @ x", "a (@ @)."])

@@ -10,7 +10,7 @@ from itertools import accumulate
 import click
 
 from streamcite import CitationFormat
-from streamcite.lint import Finding, LocatorRule, lint
+from streamcite.lint import MAX_ANSWER, Finding, LocatorRule, lint
 
 from . import texts
 from .formats import read_format
@@ -19,8 +19,6 @@ from .output import Output
 from .report import report
 from .sources import read_sources
 
-# Far above any answer: a file without an end meets an error, and not the machine's memory.
-_LARGEST = 16 * 2**20  # code points
 # How much of a long line is shown, and how much of that in front of what is wrong.
 _SHOWN, _BEFORE = 96, 48  # code points
 
@@ -74,8 +72,8 @@ def _read(text: Utf8) -> str:
     for piece in text:
         pieces.append(piece)
         length += len(piece)
-        if length > _LARGEST:
-            raise click.ClickException(f"the answer is longer than {_LARGEST} code points")
+        if length > MAX_ANSWER:
+            raise click.ClickException(f"the answer is longer than {MAX_ANSWER} code points")
     return "".join(pieces)
 
 

@@ -4,6 +4,6 @@ Needs the extra ``markdown``: ``pip install "streamcite[markdown]"``.
 """
 
 from .findings import Finding, Rule, Severity
-from .linter import Linter, LinterClosed, LocatorRule, lint
+from .linter import MAX_ANSWER, Linter, LinterClosed, LocatorRule, lint
 
-__all__ = ["Finding", "Linter", "LinterClosed", "LocatorRule", "Rule", "Severity", "lint"]
+__all__ = ["MAX_ANSWER", "Finding", "Linter", "LinterClosed", "LocatorRule", "Rule", "Severity", "lint"]

@@ -14,6 +14,7 @@ _CHARACTER = (
     r"[^\W_\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
     r"\uff00-\uffef\U00020000-\U0003ffff]"
 )
+_LETTER = re.compile(_CHARACTER)
 _WORD = re.compile(f"{_CHARACTER}+")
 # The form of a tool's results. The path of an address is passed over: it names no source, whatever it holds.
 _ADDRESS = re.compile(r"://[!#-&*-;=?-Z_a-z~]*")
@@ -52,25 +53,28 @@ class BareIds:
         open_stretch, self._open = self._open, None
         return open_stretch.end() if open_stretch else []
 
-    def close(self, ids: Iterable[str]) -> list[Finding]:
-        """Find what else is an id, of those that hold a letter and a digit."""
+    def close(self, text: str, ids: Iterable[str]) -> list[Finding]:
+        """Find what else is an id, of those that hold a letter and a digit.
+
+        Args:
+            text: the clean text.
+            ids: those of the sources.
+        """
         known = _Known(ids)
-        return [finding for stretch in self._stretches for finding in stretch.others(known)] if known else []
+        return [finding for stretch in self._stretches for finding in stretch.others(text, known)] if known else []
 
 
 class _Stretch:
     """A stretch of text without a marker."""
 
-    __slots__ = ("_found", "_length", "_pieces", "_position", "_start", "_text", "_unread")
+    __slots__ = ("_found", "_length", "_position", "_start", "_unread")
 
     def __init__(self, start: int, position: int) -> None:
         self._start = start
         self._position = position
-        self._pieces: list[str] = []
-        self._length = 0  # of all pieces
+        self._length = 0  # of what was read
         self._unread: list[str] = []  # what stands behind the last blank, and may go on
-        self._text = ""
-        self._found: list[tuple[int, int]] = []
+        self._found: list[tuple[int, int]] = []  # the begin and end of each id in it, by their form
 
     def read(self, text: str) -> list[Finding]:
         """Take more of it."""
@@ -85,25 +89,22 @@ class _Stretch:
 
     def end(self) -> list[Finding]:
         """Say that it is whole."""
-        findings = self._settle()
-        self._text = "".join(self._pieces)
-        self._pieces.clear()
-        return findings
+        return self._settle()
 
-    def others(self, known: _Known) -> Iterator[Finding]:
-        """Find known ids that were not found by their form."""
+    def others(self, text: str, known: _Known) -> Iterator[Finding]:
+        """Find known ids, in the part of the clean text that it is, that were not found by their form."""
+        text = text[self._position : self._position + self._length]
         taken = iter([*self._found, (self._length, self._length + 1)])
         start, end = next(taken)
-        for begin, behind in known.find(self._text):
+        for begin, behind in known.find(text):
             while end <= begin:
                 start, end = next(taken)
             if behind <= start:
-                yield self._report(self._text, begin, behind, 0)
+                yield self._report(text, begin, behind, 0)
 
     def _settle(self) -> list[Finding]:
         text, offset = "".join(self._unread), self._length
         self._unread.clear()
-        self._pieces.append(text)
         self._length += len(text)
         if "turn" not in text:
             return []
@@ -124,14 +125,15 @@ class _Known:
 
     def __init__(self, ids: Iterable[str]) -> None:
         self._ids: set[str] = set()
-        # By the longest word of an id that holds a digit: where in the id that begins, and how long the id is.
-        self._shapes: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
+        shapes: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
         for source_id in ids:
             if any(map(str.isalpha, source_id)) and not _RESULT.fullmatch(source_id):
                 words = (found for found in _WORD.finditer(source_id) if _DIGITS.search(found[0]))
                 if longest := max(words, key=lambda found: len(found[0]), default=None):
                     self._ids.add(source_id)
-                    self._shapes[longest[0]].add((longest.start(), len(source_id)))
+                    shapes[longest[0]].add((longest.start(), len(source_id)))
+        # By the longest word of an id that holds a digit: where in the id that begins, and how long the id is.
+        self._shapes = {word: sorted(places, reverse=True) for word, places in shapes.items()}
 
     def __bool__(self) -> bool:
         return bool(self._ids)
@@ -140,7 +142,7 @@ class _Known:
         """Give the begin and the end of each in order, the longest where several begin; none overlap."""
         behind = 0
         for start, end in _words_with_digits(text):
-            for offset, length in sorted(self._shapes.get(text[start:end], ()), reverse=True):
+            for offset, length in self._shapes.get(text[start:end], ()):
                 place = begin, stop = start - offset, start - offset + length
                 if behind <= begin and stop <= len(text) and text[begin:stop] in self._ids and _is_whole(text, *place):
                     yield place
@@ -165,7 +167,7 @@ def _words_with_digits(text: str) -> Iterator[tuple[int, int]]:
         if address <= digits.start():
             continue
         start = digits.start()
-        while start > end and _WORD.match(text, start - 1):
+        while start > end and _LETTER.match(text, start - 1):
             start -= 1
         word = _WORD.match(text, start)
         end = word.end() if word else digits.end()

@@ -21,11 +21,35 @@ Rule: TypeAlias = Literal[
     "alone",
     "all-at-end",
     "uncited",
+    "too-long",
 ]
+"""A rule of citing, or of what can be linted; a finding names one.
+
+- ``malformed-marker``: markup that could not be read, a `Malformed` event.
+- ``repaired-marker``: a marker that was read, though it is not well formed.
+- ``unknown-source``: an id that no source has, or one that must not be cited.
+- ``ambiguous-source``: an id that the model was shown with different content.
+- ``stale-source``: with scope ``answer``, an id that was shown only before the last message of the user.
+- ``unknown-lines``: line 0, reversed lines, lines beyond the end, or of a source that has none.
+- ``missing-lines``: no lines where they are required.
+- ``bare-id``: outside a marker, as a whole word, an id of the form ``turn0file1``, also in ``【】``, or the id of a
+  source that holds a letter and a digit.
+- ``in-code``: a marker in a fenced or indented block of code, or a span of it.
+- ``in-emphasis``: a marker in bold or italic text.
+- ``on-fence-line``: a marker on the line that closes a fence.
+- ``before-punctuation``: a marker right in front of one of ``. , ; : ! ?``, or of the same in Chinese and Japanese,
+  where none stands before it.
+- ``alone``: a line with nothing but markers.
+- ``all-at-end``: three or more citations, all behind the last of several paragraphs.
+- ``uncited``: sources that may be cited were given, but the answer has no citation.
+- ``too-long``: the answer goes on behind what is read of one; the finding is the point from which on nothing was.
+
+Source: the guide, elements 4 and 5; ``too-long`` is a limit of this library.
+"""
 Severity: TypeAlias = Literal["error", "warning"]
 
-# An error costs the reader a citation, or shows one that is wrong. Where only its place or its form is not as it was
-# asked for, that is a warning; so is an answer without any, which may be a greeting.
+# An error costs the reader a citation, or shows one that is wrong; what was not read may. Where only its place or its
+# form is not as it was asked for, that is a warning; so is an answer without any, which may be a greeting.
 SEVERITY: dict[Rule, Severity] = {
     "malformed-marker": "error",
     "repaired-marker": "warning",
@@ -42,6 +66,7 @@ SEVERITY: dict[Rule, Severity] = {
     "alone": "warning",
     "all-at-end": "warning",
     "uncited": "warning",
+    "too-long": "error",
 }
 
 
@@ -54,7 +79,7 @@ class Finding:
         severity: ``error`` where a reader loses a citation or is misled; else ``warning``.
         message: what to change, in one sentence.
         start, end: the part of the input that breaks it, in code points: a marker, an id in the text, several markers
-            and what is between them; of an answer without citations all.
+            and what is between them; of an answer without citations all; of one that is too long the point.
         position: where that stands in the clean text, in code points.
     """
 

@@ -6,14 +6,15 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack, get_args
 
-from streamcite.events import Citation, Event, Malformed
+from streamcite.events import Citation, Malformed
 from streamcite.format import OPENAI, CitationFormat
+from streamcite.links import AnyEvent, Cited, Link, Resolved, check_any_event
 from streamcite.options import ParserOptions
 from streamcite.parser import parse
-from streamcite.resolve import Cited, Link, Resolved, ResolvedEvent, Resolver, Scope
+from streamcite.resolve import Resolver, Scope
 from streamcite.source import Source
 
-from . import messages
+from . import sentences
 from .bare import BareIds
 from .findings import SEVERITY, Finding, Spot
 from .punctuation import Punctuation
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from .markdown import Structure
 
 LocatorRule: TypeAlias = Literal["optional", "required"]
+
+MAX_ANSWER = 16 * 2**20
+"""How much of an answer a `Linter` reads, in code points: far more than a model writes, so that a stream without an end
+meets a finding, and not the machine's memory."""
 
 # How many citations at the end of an answer are gathered there, rather than those of its last paragraph.
 _GATHERED = 3
@@ -39,6 +44,9 @@ class Linter:
     What a marker itself says, what stands right behind it, and ids of the form ``turn0file1`` in the text are reported
     while the answer streams. What takes the Markdown of the answer, or sources that may still come, is reported at the
     end, until which the text is kept. Linear in the answer; nothing in it ever raises.
+
+    Of an answer longer than `MAX_ANSWER` code points the rest is not read: a finding ``too-long`` says where, and what
+    is reported at the end is only what the sources tell of citations in front of that.
 
     Args:
         sources: what citations point to, by source id; it may grow, as for `Resolver`. None: no id is looked up, unless
@@ -65,22 +73,23 @@ class Linter:
     ) -> None:
         if lines not in get_args(LocatorRule):
             raise ValueError(f"lines: must be one of {', '.join(map(repr, get_args(LocatorRule)))}, not {lines!r}")
-        resolver = Resolver({} if sources is None else sources, scope, format=format)
-        self._structure = _structure()
+        resolver = Resolver({} if sources is None else sources, scope=scope, format=format)
+        self._structure = _structure_class()
         self._sources = sources
         self._resolver = None if sources is None else resolver
         self._lines_required = lines == "required"
         self._closed = False
+        self._too_long = False
         self._read = 0  # how much of the input was read
         self._shown = 0  # how much of it the reader sees
         self._text: list[str] = []
         self._markers: list[Spot] = []
-        self._pending: dict[int, Spot] = {}  # the citations of whose ids one is unknown, by index
-        self._told: dict[int, tuple[Link, ...]] = {}  # what was known of them
+        # The citations of whose ids one is unknown, by index, and what was known of them.
+        self._pending: dict[int, tuple[Spot, tuple[Link, ...]]] = {}
         self._bare_ids = BareIds()
         self._punctuation = Punctuation()
 
-    def feed(self, events: Iterable[Event | ResolvedEvent]) -> list[Finding]:
+    def feed(self, events: Iterable[AnyEvent]) -> list[Finding]:
         """Read the next events.
 
         Args:
@@ -95,7 +104,7 @@ class Linter:
         """
         if self._closed:
             raise LinterClosed("feed() after close(): make a new linter for a new answer")
-        return [finding for event in events for finding in self._resolve(event)]
+        return [finding for event in events for finding in self._read_event(event)]
 
     def close(self) -> list[Finding]:
         """Say that the answer has ended.
@@ -106,26 +115,46 @@ class Linter:
         if self._closed:
             return []
         self._closed = True
-        findings = self._bare_ids.end() + self._punctuation.close()
+        findings = [] if self._too_long else self._look_at_whole()
         if self._resolver is not None:
             findings += [finding for event in self._resolver.close() for finding in self._look_at(event)]
-        for index, links in self._told.items():  # of a resolver that was not closed
-            findings += self._look_at_links(self._pending[index], links, links, pending=False)
-        if self._sources is not None:
-            findings += self._bare_ids.close(self._sources)
-        if self._markers:
-            text = "".join(self._text)
-            findings += self._misplaced(self._structure(text, [marker.position for marker in self._markers]))
-        elif any(source.citable for source in (self._sources or {}).values()):
-            findings.append(Spot(0, self._read, 0).report("uncited", messages.UNCITED))
+        for spot, links in self._pending.values():  # of a resolver that was not closed
+            findings += self._look_at_links(spot, links, links, pending=False)
         return _sorted(findings)
 
-    def _resolve(self, event: Event | ResolvedEvent) -> list[Finding]:
+    def _read_event(self, event: AnyEvent) -> list[Finding]:
+        """Read an event, as far as it stands in front of the limit."""
+        room = max(MAX_ANSWER - self._read, 0)
+        if isinstance(event, str):
+            fits, event = len(event) <= room, event[:room]
+        else:
+            check_any_event(event)
+            fits = room > 0 or isinstance(event, Resolved)
+            event = event if fits else ""
+        findings = self._resolve(event)
+        if not (fits or self._too_long):
+            self._too_long = True
+            spot = Spot(self._read, self._read, self._shown)
+            findings.append(spot.report("too-long", sentences.too_long(MAX_ANSWER)))
+        return findings
+
+    def _look_at_whole(self) -> list[Finding]:
+        findings = self._bare_ids.end() + self._punctuation.close()
+        text = "".join(self._text)
+        if self._sources is not None:
+            findings += self._bare_ids.close(text, self._sources)
+        if self._markers:
+            findings += self._misplaced(self._structure(text, [marker.position for marker in self._markers]))
+        elif any(source.citable for source in (self._sources or {}).values()):
+            findings.append(Spot(0, self._read, 0).report("uncited", sentences.UNCITED))
+        return findings
+
+    def _resolve(self, event: AnyEvent) -> list[Finding]:
         if self._resolver is None or isinstance(event, Cited | Resolved):
             return self._look_at(event)
         return [finding for resolved in self._resolver.feed((event,)) for finding in self._look_at(resolved)]
 
-    def _look_at(self, event: Event | ResolvedEvent) -> list[Finding]:
+    def _look_at(self, event: AnyEvent) -> list[Finding]:
         if isinstance(event, str):
             return self._look_at_text(event) if event else []
         if isinstance(event, Resolved):
@@ -133,7 +162,7 @@ class Linter:
         findings = self._bare_ids.end()
         spot = Spot(self._read, self._read + len(event.raw), self._shown)
         if isinstance(event, Malformed):
-            findings.append(spot.report("malformed-marker", messages.malformed(event.reason)))
+            findings.append(spot.report("malformed-marker", sentences.malformed(event.reason)))
         elif isinstance(event, Citation):
             findings += self._look_at_citation(event, spot)
         elif isinstance(event, Cited):
@@ -158,21 +187,20 @@ class Linter:
     def _look_at_citation(self, citation: Citation, spot: Spot, cited: Cited | None = None) -> list[Finding]:
         findings = []
         if citation.repaired:
-            findings.append(spot.report("repaired-marker", messages.repaired(citation)))
+            findings.append(spot.report("repaired-marker", sentences.repaired(citation)))
         if cited is None:
             return findings + self._look_at_links(spot, (), map(Link, citation.references), pending=False)
         if cited.pending:
-            self._pending[cited.index] = spot
-            self._told[cited.index] = cited.links
+            self._pending[cited.index] = spot, cited.links
         return findings + self._look_at_links(spot, (), cited.links, pending=cited.pending)
 
     def _update(self, resolved: Resolved) -> list[Finding]:
-        told = self._told.pop(resolved.index, None)
-        if told is None:
+        if resolved.index not in self._pending:
             return []
+        spot, told = self._pending.pop(resolved.index)
         if resolved.pending:
-            self._told[resolved.index] = resolved.links
-        return self._look_at_links(self._pending[resolved.index], told, resolved.links, pending=resolved.pending)
+            self._pending[resolved.index] = spot, resolved.links
+        return self._look_at_links(spot, told, resolved.links, pending=resolved.pending)
 
     def _look_at_links(
         self, spot: Spot, told: Iterable[Link], links: Iterable[Link], *, pending: bool
@@ -185,9 +213,9 @@ class Linter:
             if pending and link.source is None:
                 continue
             if link.problem is not None:
-                findings.append(spot.report(link.problem, messages.problem(link, link.problem)))
+                findings.append(spot.report(link.problem, sentences.problem(link, link.problem)))
             if self._lines_required and reference.locator is None and (not link.source or link.source.unit == "lines"):
-                findings.append(spot.report("missing-lines", messages.missing_lines(reference)))
+                findings.append(spot.report("missing-lines", sentences.missing_lines(reference)))
         return findings
 
     def _misplaced(self, structure: Structure) -> list[Finding]:
@@ -195,17 +223,17 @@ class Linter:
         for marker in self._markers:
             place = structure.places[marker.position]
             if place.in_code:
-                findings.append(marker.report("in-code", messages.IN_CODE))
+                findings.append(marker.report("in-code", sentences.IN_CODE))
             if place.in_emphasis:
-                findings.append(marker.report("in-emphasis", messages.IN_EMPHASIS))
+                findings.append(marker.report("in-emphasis", sentences.IN_EMPHASIS))
             if place.on_fence_line:
-                findings.append(marker.report("on-fence-line", messages.ON_FENCE_LINE))
+                findings.append(marker.report("on-fence-line", sentences.ON_FENCE_LINE))
         for line, markers in groupby(self._markers, key=lambda marker: structure.line(marker.position)):
             if structure.is_alone(line):
-                findings.append(_all_of(list(markers)).report("alone", messages.ALONE))
+                findings.append(_all_of(list(markers)).report("alone", sentences.ALONE))
         gathered = len(self._markers) >= _GATHERED and self._markers[0].position > structure.last_word
         if gathered and structure.several:
-            findings.append(_all_of(self._markers).report("all-at-end", messages.all_at_end(len(self._markers))))
+            findings.append(_all_of(self._markers).report("all-at-end", sentences.all_at_end(len(self._markers))))
         return findings
 
 
@@ -238,7 +266,7 @@ def lint(
     return _sorted([*linter.feed(parse(answer, complete=complete, **options)), *linter.close()])
 
 
-def _structure() -> type[Structure]:
+def _structure_class() -> type[Structure]:
     try:
         from .markdown import Structure
     except ModuleNotFoundError as error:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TypeAlias
 
 # Of a line of a content: its offset there, its column in the line of the text, its length.
@@ -67,14 +68,18 @@ class Row:
 
     def __init__(self, line: str, contents: Sequence[str], *, is_head: bool) -> None:
         pipes = [found.start() for found in _PIPE.finditer(line)]
-        self._line = line
         self._bounds = [0, *(pipe + 1 for pipe in pipes), len(line) + 1]
-        self._written = [content.replace("|", "\\|") for content in contents]
         # A pipe in front of the first cell: only a head may stand behind the mark of a list, but has all of its cells.
         blank_end = not line[self._bounds[-2] :].strip()
         self._leading: bool = (
             len(pipes) - blank_end == len(contents) if is_head else not line[: self._bounds[1] - 1].strip(" \t>")
         )
+        # Of each cell: the column of its content, how long that is as it is written, and where in that its pipes are.
+        self._cells: list[tuple[int, int, list[int]]] = []
+        for (start, end), content in zip(pairwise(self._bounds[self._leading :]), contents, strict=False):
+            written = content.replace("|", "\\|")
+            begin = start + len(line[start : end - 1].rstrip()) - len(written)
+            self._cells.append((begin, len(written), [found.start() for found in re.finditer(r"\|", written)]))
 
     def cell(self, column: int) -> int:
         """Give the number of the cell that a column is in, from 0; there may be none of this number."""
@@ -82,7 +87,6 @@ class Row:
 
     def offset(self, number: int, column: int) -> int:
         """Give where in the content of a cell a column is."""
-        start, end = self._bounds[number + self._leading : number + self._leading + 2]
-        written = self._written[number]
-        begin = start + len(self._line[start : end - 1].rstrip()) - len(written)
-        return len(written[: min(max(column - begin, 0), len(written))].replace("\\|", "|"))
+        begin, length, pipes = self._cells[number]
+        offset = min(max(column - begin, 0), length)
+        return offset - bisect_left(pipes, offset)  # less the backslashes of the pipes in front of it

@@ -38,6 +38,9 @@ from streamcite import (
     Source,
     Sources,
 )
+from streamcite.history import to_marked_text
+from streamcite.links import AnyEvent
+from streamcite.lint import Finding, Linter, Rule, Severity, lint
 from streamcite.openai import (
     AsyncEventView,
     AsyncObjectView,
@@ -55,6 +58,7 @@ from streamcite.openai import (
     responses_events,
 )
 from streamcite.resolve import Problem, resolve
+from streamcite.spacing import Tidy, tidy
 from streamcite.sse import LineTooLong, ServerSentEvent, SSEDecoder, encode, encode_json
 from streamcite.testing import RecordedAnswer, serve, token_deltas
 
@@ -297,6 +301,28 @@ async def async_responses(stream: AsyncStream[ResponseStreamEvent], client: Asyn
     async with client.responses.stream(model="any", input="any") as helper:
         assert_type(clean_responses(helper), AsyncResponseStream[None])
         assert_type(responses_events(helper), AsyncEventView)
+
+
+def linting(sources: Mapping[str, Source], fed: list[Event], resolved: list[ResolvedEvent]) -> None:
+    found = lint("answer", sources, scope="answer", lines="required", complete=True, malformed="keep")
+    assert_type(found, list[Finding])
+    assert_type((found[0].rule, found[0].severity, found[0].message), tuple[Rule, Severity, str])
+    assert_type((found[0].start, found[0].end, found[0].position), tuple[int, int, int])
+    linter = Linter(sources, scope="answer", lines="required", format=OPENAI)
+    assert_type(linter.feed(fed) + linter.feed(resolved) + linter.close(), list[Finding])
+    linter.feed([1])  # type: ignore[list-item]
+    lint("answer", sources, "answer")  # type: ignore[call-arg]
+    found[0].rule = "alone"  # type: ignore[misc]
+
+
+def spacing_and_history(fed: list[Event], resolved: list[ResolvedEvent]) -> str:
+    stage = Tidy()
+    assert_type(stage.feed(fed) + stage.feed(resolved) + stage.close(), list[AnyEvent])
+    assert_type(stage.held, str)
+    assert_type(tidy(fed), list[AnyEvent])
+    stage.feed([1])  # type: ignore[list-item]
+    to_marked_text(fed, OPENAI)  # type: ignore[call-arg]
+    return to_marked_text(fed, format=OPENAI) + to_marked_text(resolved) + to_marked_text(tidy(resolved))
 
 
 def frames() -> bytes:

@@ -57,6 +57,11 @@ def missing_lines(reference: Reference) -> str:
     return f"Name the lines of {reference.source_id} that support the text, such as L8-L13."
 
 
+def too_long(limit: int) -> str:
+    """Say what to do with an answer of more code points than are read."""
+    return f"Write a shorter answer: of this one only the first {limit} characters were looked at."
+
+
 def all_at_end(number: int) -> str:
     """Say what to do with markers that stand together at the end."""
     return f"Move each marker to the text that it supports: all {number} stand together at the end."
