@@ -5,16 +5,21 @@ As with the parser's events, ``str(event)`` is what the reader sees.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from . import events, forms
 from .events import Citation, Malformed, OtherMarker, Reference, check_event
 from .source import Source
-from .units import Passage
+from .units import DEFAULT_SIZE, Passage, line_range
 
 Problem: TypeAlias = Literal["unknown-source", "ambiguous-source", "stale-source", "unknown-lines"]
+
+# The longest text of a passage that the JSON form of a link holds, in code points: some blocks of the usual size, as
+# much as a reader looks at beside an answer. A marker names a whole book in twenty characters, and a model may write
+# hundreds of them.
+MAX_PASSAGE = 4 * DEFAULT_SIZE
 
 _set = object.__setattr__
 # What the JSON form of a link says of its source. The text may be a book, and the metadata no JSON.
@@ -22,7 +27,10 @@ _SOURCE = ("id", "title", "url", "unit")
 
 
 class _Quoting:
-    """Copy a passage out of its source when it is first asked for, so that no citation costs more than its marker."""
+    """Copy a passage out of its source whenever it is asked for, so that no citation costs more than its marker.
+
+    It is not kept: a model may cite a whole book hundreds of times.
+    """
 
     __slots__ = ()
 
@@ -32,9 +40,7 @@ class _Quoting:
             # Python asks here for what is not set. Of a link that is nothing but the passage.
             if name != "passage":
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-            passage = self.source and self.source.passage(self.reference.locator)
-            object.__setattr__(self, name, passage)
-            return passage
+            return self.source and self.source.passage(self.reference.locator)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +51,8 @@ class Link(_Quoting):
         reference: the id and the locator as the model wrote them.
         source: the source; None if no citable source has the id.
         passage: the part of it that the locator names, exactly, or all of it without a locator; None without a source,
-            or where not all of the lines are there. It is copied out of the source when it is first asked for.
+            or where not all of the lines are there. A resolver's link copies it out of the source whenever it is asked
+            for, and keeps none. It takes no part in ``==``, ``hash`` and ``repr``, as the others say which it is.
         number: the number of what the source is to a reader (`Source.identity`), from 1; None without a source.
         problem: why a reader should not rely on it, or None. ``unknown-source``: no citable source has the id.
             ``ambiguous-source``: the model was shown other content under this id too. ``stale-source``: it was shown
@@ -57,13 +64,21 @@ class Link(_Quoting):
 
     reference: Reference
     source: Source | None = None
-    passage: Passage | None = None
+    passage: Passage | None = field(default=None, compare=False, repr=False)
     number: int | None = None
     problem: Problem | None = None
 
+    def __reduce__(self) -> tuple[Callable[..., Link], tuple[Any, ...]]:
+        # Copies and pickles hold a passage only if it was given: else it is in the source.
+        try:
+            passage = object.__getattribute__(self, "passage")
+        except AttributeError:
+            return new_link, (self.reference, self.source, self.number, self.problem)
+        return Link, (self.reference, self.source, passage, self.number, self.problem)
+
 
 def new_link(reference: Reference, source: Source, number: int, problem: Problem | None) -> Link:
-    """Build the link to a known source, whose passage is copied when it is first asked for."""
+    """Build the link to a known source, whose passage is copied when it is asked for."""
     link = object.__new__(Link)
     _set(link, "reference", reference)
     _set(link, "source", source)
@@ -157,7 +172,8 @@ def to_dict(event: AnyEvent) -> dict[str, Any]:
     """Give the JSON form of an event of a resolver, or of a parser.
 
     Of a link's source it holds ``id``, ``title``, ``url`` and ``unit``. It holds no passage where that is the whole of
-    a source that is not a block, as it may be a book.
+    a source that is not a block, as it may be a book; and of a passage of more than 8000 code points only where it is:
+    ``text`` is None beside ``start``, ``first_line`` and ``last_line``.
 
     Args:
         event: what a resolver or a parser handed out.
@@ -191,7 +207,8 @@ def from_dict(obj: Mapping[str, Any]) -> AnyEvent:
         obj: a mapping as `to_dict` gives it. Keys that are not of the form are ignored.
 
     Returns:
-        An event with the same JSON form. The sources of its links are without text; the passages have theirs.
+        An event with the same JSON form, but for passages without text, which are None. The sources of its links are
+        without text; the passages have theirs.
 
     Raises:
         ValueError: a key is missing or holds what it cannot hold.
@@ -217,16 +234,26 @@ def _from_dict(obj: Mapping[str, Any]) -> AnyEvent:
 
 
 def _link_form(link: Link) -> dict[str, Any]:
-    source, passage = link.source, None
-    if source is not None and (link.reference.locator is not None or source.unit == "block"):
-        passage = link.passage
+    source = link.source
     return {
         "reference": link.reference._asdict(),
         "source": source and {name: getattr(source, name) for name in _SOURCE},
-        "passage": passage and asdict(passage),
+        "passage": source and _passage_form(link, source),
         "number": link.number,
         "problem": link.problem,
     }
+
+
+def _passage_form(link: Link, source: Source) -> dict[str, Any] | None:
+    locator = link.reference.locator
+    if locator is None and source.unit != "block":
+        return None
+    span = source.span(locator)
+    if span and span[1] - span[0] > MAX_PASSAGE:
+        first, last = (locator and line_range(locator)) or (None, None)
+        return {"text": None, "start": span[0], "first_line": first, "last_line": last}
+    passage = link.passage
+    return None if passage is None else asdict(passage)
 
 
 def _link(form: Mapping[str, Any]) -> Link:
@@ -249,6 +276,9 @@ def _source(form: Mapping[str, Any]) -> Source:
         raise TypeError(str(error)) from None
 
 
-def _passage(form: Mapping[str, Any]) -> Passage:
-    first, last = (None if (line := form[name]) is None else forms.offset(line) for name in ("first_line", "last_line"))
-    return Passage(forms.string(form["text"]), forms.offset(form["start"]), first, last)
+def _passage(form: Mapping[str, Any]) -> Passage | None:
+    first, last = (
+        None if (line := form[name]) is None else forms.offset(line) for name in ("first_line", "last_line")
+    )
+    text, start = form["text"], forms.offset(form["start"])
+    return None if text is None else Passage(forms.string(text), start, first, last)

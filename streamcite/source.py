@@ -146,6 +146,20 @@ class Source(_Numbered):
         asked = self._asked(locator)
         return asked is not None and self.lines.has(*asked)
 
+    def span(self, locator: str | None = None) -> tuple[int, int] | None:
+        """Give where in the text a passage stands that `passage` gives: its start and end, in code points.
+
+        Args:
+            locator: as for `passage`.
+
+        Returns:
+            The offsets, in a time that does not depend on what is between them; None where `passage` gives None.
+        """
+        if locator is None:
+            return 0, len(self.text)
+        asked = self._asked(locator)
+        return asked and self.lines.span(*asked)
+
     def _asked(self, locator: str) -> tuple[int, int] | None:
         """Give the lines that a locator names, there or not; None if it names none, or nothing here has lines."""
         return line_range(locator) if self.unit == "lines" else None

@@ -103,10 +103,21 @@ class Lines:
             The lines as they stand in the text, but for the end of the last one; None unless all of them are there, as
             `has` says.
         """
+        if (span := self.span(first, last)) is None:
+            return None
+        start, end = span
+        return Passage(self._text[start:end], start, first, last)
+
+    def span(self, first: int, last: int) -> tuple[int, int] | None:
+        """Give where lines stand that `passage` gives: their start and end, in code points, without copying them.
+
+        Args:
+            first: as for `passage`.
+            last: as for `passage`.
+        """
         if not self.has(first, last):
             return None
-        start, end = self._bounds[first - 1], self._end(self._bounds[last - 1], self._bounds[last])
-        return Passage(self._text[start:end], start, first, last)
+        return self._bounds[first - 1], self._end(self._bounds[last - 1], self._bounds[last])
 
     def start(self, number: int) -> int:
         """Give the offset at which a line begins, in code points.

@@ -4,13 +4,14 @@ import copy
 import dataclasses
 import json
 import pickle
+import tracemalloc
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from streamcite import Citation, Passage, Reference, Source, parse
-from streamcite.links import Cited, Link, Resolved, from_dict, new_link, to_dict
+from streamcite.links import MAX_PASSAGE, Cited, Link, Resolved, from_dict, new_link, to_dict
 
 BOOK = Source("turn0file1", "one\ntwo\nthree\n", title="Book", url="https://example.org", metadata={"page": 1})
 BLOCK = Source("block1", "a block", unit="block")
@@ -128,10 +129,18 @@ def test_a_link_that_reads_its_passage_late_is_the_same_value(link: Link, use: A
         assert to_dict(Resolved(0, (made,))) == to_dict(Resolved(0, (link,)))
     elif use is not pickle.dumps:
         assert use(made) == use(link)
-    assert pickle.loads(pickle.dumps(made)) == made == link  # noqa: S301
-    assert made.passage is made.passage
+    for twin in (made, pickle.loads(pickle.dumps(made)), copy.copy(made), copy.deepcopy(made)):  # noqa: S301
+        assert (twin, twin.passage) == (link, link.passage)
     with pytest.raises(dataclasses.FrozenInstanceError):
         made.passage = None  # type: ignore[misc]
+
+
+@every_link
+def test_a_passage_that_was_given_stays(link: Link) -> None:
+    given = dataclasses.replace(link, passage=Passage("of a source without text", 7))
+    for twin in (given, pickle.loads(pickle.dumps(given)), copy.copy(given), copy.deepcopy(given)):  # noqa: S301
+        assert twin.passage == given.passage
+        assert (twin, hash(twin), repr(twin)) == (link, hash(link), repr(link))
 
 
 def test_a_passage_is_not_copied_until_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,9 +153,31 @@ def test_a_passage_is_not_copied_until_it_is_asked_for(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(Source, "passage", passage)
     link = new_link(LINES.reference, BOOK, 1, None)
+    assert link == LINES
+    assert (hash(link), repr(link)) == (hash(LINES), repr(LINES))
+    assert (copy.copy(link), copy.deepcopy(link), pickle.loads(pickle.dumps(link))) == (link,) * 3  # noqa: S301
     assert asked == []
-    assert link.passage == link.passage == LINES.passage
+    assert link.passage == LINES.passage
     assert asked == ["L2-L3"]
+
+
+# A book that a model cites whole, again and again, by its lines: it is in memory once, and in no JSON at all.
+WHOLE = Source("turn0file1", "A line of a book.\n" * 60_000)
+EVERY = Reference(WHOLE.id, f"L1-L{len(WHOLE.lines)}")
+
+
+def test_links_to_a_whole_book_hold_it_once() -> None:
+    links = [new_link(Reference(EVERY.source_id, EVERY.locator), WHOLE, 1, None) for _ in range(100)]
+    for link in links:
+        assert link.passage is not None
+        assert len(link.passage.text) == len(WHOLE.text) - 1
+    assert len(pickle.dumps(links)) < 1.1 * len(WHOLE.text)
+    tracemalloc.start()
+    kept = [copy.copy(link) for link in links for _ in (hash(link), repr(link.reference), link.passage)]
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept == [link for link in links for _ in range(3)]
+    assert held < len(WHOLE.text)
 
 
 # The JSON form.
@@ -183,6 +214,30 @@ def test_a_form_holds_no_whole_book(unit: Any) -> None:
     form = to_dict(Resolved(0, (link,)))
     assert form["links"][0]["passage"] is None
     assert to_dict(from_dict(form)) == form
+
+
+def test_a_form_says_only_where_a_long_passage_is() -> None:
+    link = new_link(EVERY, WHOLE, 1, None)
+    (form,) = to_dict(Resolved(0, (link,)))["links"]
+    assert form["passage"] == {"text": None, "start": 0, "first_line": 1, "last_line": 60_000}
+    read = from_dict(to_dict(Resolved(0, (link,) * 500)))
+    assert isinstance(read, Resolved)
+    assert {each.passage for each in read.links} == {None}
+    assert len(json.dumps(to_dict(Resolved(0, (link,) * 500)))) < 500 * 300
+
+
+@pytest.mark.parametrize("unit", ["lines", "block"])
+def test_the_longest_passage_that_a_form_holds(unit: Any) -> None:
+    for length, held in ((MAX_PASSAGE, True), (MAX_PASSAGE + 1, False)):
+        source = Source("a1", "x" * length, unit=unit)
+        reference = Reference("a1", "L1" if unit == "lines" else None)
+        form = to_dict(Resolved(0, (new_link(reference, source, 1, None),)))
+        passage = form["links"][0]["passage"]
+        line = 1 if unit == "lines" else None
+        assert passage == {"text": source.text if held else None, "start": 0, "first_line": line, "last_line": line}
+        read = from_dict(form)
+        assert isinstance(read, Resolved)
+        assert read.links[0].passage == (Passage(source.text, 0, line, line) if held else None)
 
 
 @pytest.mark.parametrize("value", [None, 1, b"text", LINES, Reference("a")])

@@ -173,6 +173,7 @@ def check_story(events: list[ResolvedEvent]) -> None:
         if isinstance(event, Cited | Resolved):
             for link in event.links:
                 assert (link.source is None) is (link.number is None) is (link.problem == "unknown-source")
+                assert link.passage == (link.source and link.source.passage(link.reference.locator))
                 if link.source and link.number:
                     assert link.number <= len(numbers) + 1
                     assert numbers.setdefault(link.number, link.source.identity) == link.source.identity
