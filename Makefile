@@ -18,10 +18,10 @@ PACKAGE := pyproject.toml README.md LICENSE $(shell find streamcite -name __pyca
 # An npm package that the tests run; what comes from PyPI stands in pyproject.toml.
 AIMOCK := @copilotkit/aimock@~1.43.0
 # The modules whose every branch a test must take.
-CORE := annotations body driver event_streams events fields format forms grammar guide history links lint/bare \
-	lint/findings lint/inline lint/linter lint/markdown lint/punctuation lint/sentences markdown/contents \
-	markdown/leaves material/content material/messages material/read material/render material/safe material/scan \
-	options parser prompt resolve source sources spacing sse/decode sse/encode stream units
+CORE := annotations body driver event_streams events fields format grammar guide history ids json_values links \
+	lint/bare lint/findings lint/inline lint/linter lint/markdown lint/punctuation lint/sentences markdown/contents \
+	markdown/leaves material/content material/joining material/messages material/read material/render material/safe \
+	material/scan options parser prompt resolve source sources spacing sse/decode sse/encode stream units
 EMPTY :=
 COMMA := ,
 # Tests that take no branch of the core which the others leave: they run without the tracer, which doubles their time.

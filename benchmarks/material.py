@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 
 from streamcite import Material, Source, Sources, read_material, render_blocks, render_messages, render_tool_result
 
 from .report import Figure
-from .timing import ratio
+from .timing import peak, ratio
 
 # How much longer the long text of a comparison is, and the most that a character of it may cost of one of the short,
 # which stays in the processor's cache with all that is made of it.
@@ -16,6 +17,8 @@ TIMES = 100
 LINEAR = 2
 # The most that showing a text with its lines numbered, and reading it, may cost of copying it line by line.
 COPY = 15
+# The most bytes that showing a text and reading it may take at once for each byte of it.
+PEAK = 8
 
 # Of hostile texts, what is repeated in them: what must be made safe, what nearly must, and what opens a source.
 HOSTILE = {
@@ -43,6 +46,9 @@ def figures(*, prose: Callable[[int], str], characters: int, sources: Sources, p
         long, short = piece * times, piece * max(1, times // TIMES)
         cost = ratio(partial(show_and_read, long), partial(show_and_read, short), len(long) / len(short), passes)
         yield Figure(f"a character shown and read of {len(long):,} / of {len(short):,}: {name}", cost, LINEAR)
+    length = characters // 100
+    most = max(bytes_at_once(piece * (length // len(piece))) for piece in HOSTILE.values())
+    yield Figure(f"bytes at once to show and read a byte of {length:,}: the worst of these", most, PEAK)
     yield from _sources(sources, max(1, passes - 1))
 
 
@@ -55,6 +61,11 @@ def show_and_read(text: str) -> Sources:
     """Show a text in a block, and read the text itself as if it were material."""
     read_material(render_blocks([Source("turn0file0", text)]).text)
     return read_material(text)
+
+
+def bytes_at_once(text: str) -> float:
+    """Show and read a text, and give how many times its own size that takes at most."""
+    return peak(partial(show_and_read, text)) / sys.getsizeof(text)
 
 
 def copy(text: str) -> str:

@@ -41,6 +41,15 @@ def ratio(function: Callable[[], object], other: Callable[[], object], times: fl
     return spent["function"] / spent["other"] / times
 
 
+def peak(work: Callable[[], object]) -> int:
+    """Give the most bytes that are taken at once while a function runs."""
+    tracemalloc.start()
+    work()
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return most
+
+
 def allocated(build: Callable[[], object]) -> int:
     """Give how many bytes are taken by what a function builds."""
     tracemalloc.start()

@@ -12,7 +12,7 @@ from itertools import groupby
 from types import UnionType
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
-from . import forms
+from . import json_values
 
 Reason: TypeAlias = Literal[
     "stray_delimiter",
@@ -286,23 +286,26 @@ def from_dict(obj: Mapping[str, Any]) -> Event:
 def _from_dict(obj: Mapping[str, Any]) -> Event:
     kind = obj["type"]
     if kind == "text":
-        return forms.string(obj["text"])
-    raw, text, start = forms.string(obj["raw"]), forms.string(obj["text"]), forms.offset(obj["start"])
-    if forms.offset(obj["end"]) < start + len(raw):  # it may be more where JSON text has joined two surrogates to one
+        return json_values.string(obj["text"])
+    raw, text, start = json_values.string(obj["raw"]), json_values.string(obj["text"]), json_values.offset(obj["start"])
+    # It may be more where JSON text has joined two surrogates to one.
+    if json_values.offset(obj["end"]) < start + len(raw):
         raise ValueError(f"not the JSON form of an event: end must be {start + len(raw)}, not {obj['end']}")
-    place: dict[str, Any] = {"raw": raw, "start": start, "position": forms.offset(obj["position"])}
+    place: dict[str, Any] = {"raw": raw, "start": start, "position": json_values.offset(obj["position"])}
     if kind == "citation":
-        references = tuple(map(reference, forms.items(obj["references"])))
+        references = tuple(map(reference, json_values.items(obj["references"])))
         if not references:
             raise ValueError("not the JSON form of an event: a citation has at least one reference")
         if text:
             raise ValueError(f"not the JSON form of an event: a citation has no text, but {text!r}")
-        family, repaired = forms.string(obj["family"]), forms.flag(obj["repaired"])
+        family, repaired = json_values.string(obj["family"]), json_values.flag(obj["repaired"])
         return Citation(family=family, references=references, repaired=repaired, **place)
     place["text"] = text
     if kind == "other":
         return OtherMarker(
-            family=forms.string(obj["family"]), fields=tuple(map(forms.string, forms.items(obj["fields"]))), **place
+            family=json_values.string(obj["family"]),
+            fields=tuple(map(json_values.string, json_values.items(obj["fields"]))),
+            **place,
         )
     if kind == "malformed":
         return Malformed(reason=_reason(obj["reason"]), **place)
@@ -312,7 +315,7 @@ def _from_dict(obj: Mapping[str, Any]) -> Event:
 def reference(value: Mapping[str, Any]) -> Reference:
     """Build the reference of which ``value`` is the JSON form; KeyError or TypeError if it is none."""
     locator = value["locator"]
-    return Reference(forms.string(value["source_id"]), None if locator is None else forms.string(locator))
+    return Reference(json_values.string(value["source_id"]), None if locator is None else json_values.string(locator))
 
 
 def _reason(value: Any) -> Reason:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from . import events, forms
+from . import events, json_values
 from .events import Citation, Malformed, OtherMarker, Reference, check_event
 from .source import Source
 from .units import DEFAULT_SIZE, Passage, line_range
@@ -223,14 +223,14 @@ def _from_dict(obj: Mapping[str, Any]) -> AnyEvent:
     kind = obj["type"]
     if kind not in ("cited", "resolved"):
         return events.from_dict(obj)
-    index, links = forms.offset(obj["index"]), tuple(map(_link, forms.items(obj["links"])))
-    pending = forms.flag(obj["pending"])
+    index, links = json_values.offset(obj["index"]), tuple(map(_link, json_values.items(obj["links"])))
+    pending = json_values.flag(obj["pending"])
     if kind == "resolved":
         return Resolved(index, links, pending)
     citation = events.from_dict(obj["citation"])
     if not isinstance(citation, Citation):
         raise TypeError(f"expected a citation, not {obj['citation']!r}")
-    return Cited(citation, index, forms.offset(obj["position"]), links, pending, forms.string(obj["text"]))
+    return Cited(citation, index, json_values.offset(obj["position"]), links, pending, json_values.string(obj["text"]))
 
 
 def _link_form(link: Link) -> dict[str, Any]:
@@ -264,7 +264,7 @@ def _link(form: Mapping[str, Any]) -> Link:
         reference=events.reference(form["reference"]),
         source=None if source is None else _source(source),
         passage=None if passage is None else _passage(passage),
-        number=None if number is None else forms.offset(number),
+        number=None if number is None else json_values.offset(number),
         problem=problem,
     )
 
@@ -278,7 +278,7 @@ def _source(form: Mapping[str, Any]) -> Source:
 
 def _passage(form: Mapping[str, Any]) -> Passage | None:
     first, last = (
-        None if (line := form[name]) is None else forms.offset(line) for name in ("first_line", "last_line")
+        None if (line := form[name]) is None else json_values.offset(line) for name in ("first_line", "last_line")
     )
-    text, start = form["text"], forms.offset(form["start"])
-    return None if text is None else Passage(forms.string(text), start, first, last)
+    text, start = form["text"], json_values.offset(form["start"])
+    return None if text is None else Passage(json_values.string(text), start, first, last)

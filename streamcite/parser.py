@@ -15,6 +15,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal, Unpack
 
+from . import json_values
 from .body import Body, never
 from .events import (
     Citation,
@@ -200,21 +201,17 @@ class CitationParser:
         Raises:
             ValueError: the snapshot is of another version, or none, or does not fit the options.
         """
-        match snapshot:
-            case {"version": version, "held": [*pieces], "offset": int(offset), "position": int(position)} if (
-                version == SNAPSHOT_VERSION
-                and all(isinstance(piece, str) for piece in pieces)
-                and offset >= 0
-                and position >= 0
-            ):
-                pass
-            case _:
-                raise ValueError(f"not a snapshot of version {SNAPSHOT_VERSION}: {snapshot!r}")
+        try:
+            json_values.versioned(snapshot, SNAPSHOT_VERSION)
+            held = "".join(map(json_values.string, json_values.items(snapshot["held"])))
+            offset, position = json_values.offset(snapshot["offset"]), json_values.offset(snapshot["position"])
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"not a snapshot of version {SNAPSHOT_VERSION}: {error!r}") from error
         parser = cls(**options)
         parser._end = offset
         parser._removed = offset - position
         # What is held was read from the state that a new parser is in, and so it can be read again.
-        if parser.feed("".join(pieces)):
+        if parser.feed(held):
             raise ValueError("the snapshot was taken with other options: what it holds is not held with these")
         return parser
 

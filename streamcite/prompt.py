@@ -12,24 +12,27 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from .events import Citation, Reference
 from .format import OPENAI, CitationFormat
+from .ids import family_of
 from .parser import parse
 
-Material: TypeAlias = Literal["tool", "tool_lines", "blocks"]
+MaterialForm: TypeAlias = Literal["tool", "tool_lines", "blocks"]
 Placement: TypeAlias = Literal["sentence", "paragraph"]
 Several: TypeAlias = Literal["one_marker", "separate_markers"]
-Lines: TypeAlias = Literal["none", "optional", "required"]
+LocatorUse: TypeAlias = Literal["none", "optional", "required"]
 Unsupported: TypeAlias = Literal["say_so", "omit", "answer_uncited"]
 
 DEFAULT_TOOL = "search"
+# Behind these words stands the first id of the text, which is an example and names no source.
+EXAMPLE_FOLLOWS = "The id of a source is the first one in its message that has the form "
 
 # Two ids of each kind of material, as the guide writes them, and the placement it recommends there.
-_IDS: dict[Material, tuple[str, str]] = {
+_IDS: dict[MaterialForm, tuple[str, str]] = {
     "tool": ("turn2file1", "turn2file2"),
     "tool_lines": ("turn0file1", "turn0file2"),
     "blocks": ("block1", "block2"),
 }
-_PLACEMENT: dict[Material, Placement] = {"tool": "paragraph", "tool_lines": "sentence", "blocks": "sentence"}
-_LINES: dict[Material, Lines] = {"tool": "none", "tool_lines": "optional", "blocks": "none"}
+_PLACEMENT: dict[MaterialForm, Placement] = {"tool": "paragraph", "tool_lines": "sentence", "blocks": "sentence"}
+_LINES: dict[MaterialForm, LocatorUse] = {"tool": "none", "tool_lines": "optional", "blocks": "none"}
 
 # Where a format reads no such id, one that people use is looked for: file-1, doc_01, SRC:0001, 17 and the like.
 _NAMES = ("file", "block", "doc", "source", "src", "page", "chunk", "ref", "id", "kb", "f", "b", "d", "s", "p", "c", "")
@@ -47,11 +50,11 @@ _LOCATORS = (
 def instructions(
     format: CitationFormat = OPENAI,
     *,
-    material: Material = "tool",
+    material: MaterialForm = "tool",
     tool: str = DEFAULT_TOOL,
     placement: Placement | None = None,
     several: Several | None = None,
-    lines: Lines | None = None,
+    lines: LocatorUse | None = None,
     unsupported: Unsupported = "say_so",
     considerations: bool = False,
 ) -> str:
@@ -90,14 +93,14 @@ def instructions(
     """
     if not isinstance(format, CitationFormat):
         raise TypeError(f"format: must be a CitationFormat, not {type(format).__name__}")
-    _check("material", material, Material)
+    _check("material", material, MaterialForm)
     lines = _LINES[material] if lines is None else lines
     placement = _PLACEMENT[material] if placement is None else placement
     if several is None:
         several = "one_marker" if (material, lines) == ("tool", "none") else "separate_markers"
     _check("placement", placement, Placement)
     _check("several", several, Several)
-    _check("lines", lines, Lines)
+    _check("lines", lines, LocatorUse)
     _check("unsupported", unsupported, Unsupported)
     if not isinstance(considerations, bool):
         raise ValueError(f"considerations: must be True or False, not {considerations!r}")
@@ -114,11 +117,11 @@ class _Task:
     """Hold the checked arguments, the examples that the format allows, and what was shown of them."""
 
     format: CitationFormat
-    material: Material
+    material: MaterialForm
     tool: str
     placement: Placement
     several: Several
-    lines: Lines
+    lines: LocatorUse
     unsupported: Unsupported
     considerations: bool
     family: str = field(init=False)
@@ -127,10 +130,9 @@ class _Task:
     shown: list[tuple[Reference, ...]] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        families = self.format.families
-        if not families:
+        self.family = family_of(self.format)
+        if not self.family:
             raise ValueError("families: there is none in this format, so that nothing can be cited")
-        self.family = "cite" if "cite" in families else families[0]
         self.ids = self._find_ids()
         self.locators = (None, None) if self.lines == "none" else self._find_locators()
 
@@ -182,7 +184,7 @@ def _check(name: str, value: object, choices: Any) -> None:
         raise ValueError(f"{name}: must be one of {', '.join(map(repr, allowed))}, not {value!r}")
 
 
-def _check_tool(tool: str, material: Material) -> None:
+def _check_tool(tool: str, material: MaterialForm) -> None:
     if not isinstance(tool, str) or not tool.isprintable() or "`" in tool or tool != tool.strip() or not tool:
         raise ValueError(f"tool: must be the name of a tool, printable and without a backtick, not {tool!r}")
     if material == "blocks" and tool != DEFAULT_TOOL:
@@ -222,12 +224,12 @@ def _sources(task: _Task) -> list[str]:
     rules = [f"Your sources are the results of the tool `{task.tool}`: each message of the tool is one source."]
     if task.material == "tool":
         rules += [
-            f"The id of a source is the first one in its message that has the form 【{id}】.",
+            f"{EXAMPLE_FOLLOWS}【{id}】.",
             f"So the id of a source with 【{id}】 is {id}, without the brackets.",
         ]
     else:
         rules += [
-            f"The id of a source is the first one in its message that has the form {id}.",
+            f"{EXAMPLE_FOLLOWS}{id}.",
             f'It stands in a marker behind the words "Citation Marker:", such as {task.marker(Reference(id))}',
         ]
     if task.lines != "none":
@@ -312,7 +314,7 @@ def _never(task: _Task) -> list[str]:
 
 _SENTENCES = ("The reading room closes at nine.", "Members may bring a guest.", "Entry is free on Sundays.")
 
-_LINES_RULE: dict[Lines, str] = {
+_LINES_RULE: dict[LocatorUse, str] = {
     "optional": "The range of lines is optional: add it where a short passage supports the text, else leave it out.",
     "required": "The range of lines is mandatory: write no marker without one.",
 }

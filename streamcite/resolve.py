@@ -6,15 +6,15 @@ out as it is, and what becomes known of it later follows in an event of its own.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias, Unpack, get_args
 
-from . import forms
+from . import json_values
 from .events import Citation, Event, Malformed, OtherMarker, Reference, check_event, reference
 from .format import OPENAI, CitationFormat
 from .grammar import grammar_for
+from .ids import is_result_id
 from .links import Cited, Link, Problem, Resolved, ResolvedEvent, from_dict, new_link, to_dict
 from .options import ParserOptions
 from .parser import parse
@@ -29,8 +29,6 @@ __all__ = [
 Scope: TypeAlias = Literal["conversation", "answer"]
 
 SNAPSHOT_VERSION = 1
-# The form of an id that OpenAI's citation guide gives to what a tool call returned: no word of prose has it.
-RESULT_ID = re.compile(r"turn[0-9]+[A-Za-z]+[0-9]+")
 
 
 class ResolverClosed(RuntimeError):
@@ -53,7 +51,8 @@ class Resolver:
 
     Args:
         sources: what citations point to, by source id. It may grow, which is seen by its length; of a source that was
-            resolved nothing is asked again. Only of `Sources` are ambiguous and stale ids known.
+            resolved nothing is asked again. Only of `Sources` are ambiguous and stale ids known; nothing is marked in
+            them, see `Sources.mark_cited`.
         scope: what may be cited: all of the ``conversation``, or for an ``answer`` only what was shown since the last
             message of the user, by however many tool calls.
         format: what a marker looks like.
@@ -120,6 +119,11 @@ class Resolver:
 
     def arrivals(self) -> list[ResolvedEvent]:
         """Tell what became known of pending citations since this was told last; `feed` and `close` begin with it.
+
+        It costs nothing while the mapping has not grown. Each time it has, all unknown ids are looked up, or all
+        sources where these are fewer; and each citation of which a source came is told anew with all its links, as many
+        as ``max_marker`` leaves room for. So sources that come one by one, each between two events, take the square of
+        their number; those that come together take one look.
 
         Returns:
             A `Resolved` for each citation of which a source came, in the order of the citations.
@@ -193,15 +197,14 @@ class Resolver:
             TypeError: as `Resolver`.
         """
         resolver = cls(sources, scope, format=format)
-        if not isinstance(snapshot, Mapping) or snapshot.get("version") != SNAPSHOT_VERSION:
-            raise ValueError(f"not a snapshot of version {SNAPSHOT_VERSION}: {snapshot!r}")
         try:
-            resolver._cited, resolver._moved = forms.offset(snapshot["cited"]), forms.offset(snapshot["moved"])
-            numbered = map(forms.string, forms.items(snapshot["numbers"]))
-            awaited = map(forms.string, forms.items(snapshot["awaited"]))
+            json_values.versioned(snapshot, SNAPSHOT_VERSION)
+            resolver._cited, resolver._moved = (json_values.offset(snapshot[name]) for name in ("cited", "moved"))
+            numbered = map(json_values.string, json_values.items(snapshot["numbers"]))
+            awaited = map(json_values.string, json_values.items(snapshot["awaited"]))
             pending = {
-                forms.offset(index): tuple(map(reference, forms.items(references)))
-                for index, references in forms.items(snapshot["pending"])
+                json_values.offset(index): tuple(map(reference, json_values.items(references)))
+                for index, references in json_values.items(snapshot["pending"])
             }
             resolver._numbers = {identity: number for number, identity in enumerate(numbered, 1)}
             resolver._awaited = {source_id: [] for source_id in awaited}
@@ -233,7 +236,7 @@ class Resolver:
         unknown = [source_id for source_id, source in found.items() if source is None]
         links = tuple(self._link(each, found[each.source_id]) for each in citation.references)
         self._cited += 1
-        if citation.repaired and len(unknown) == len(found) and not any(map(RESULT_ID.fullmatch, unknown)):
+        if citation.repaired and len(unknown) == len(found) and not any(map(is_result_id, unknown)):
             text = self._words(citation)
             self._moved += len(text)
             return Cited(citation, index, position, links, text=text)

@@ -9,15 +9,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypedDict, Unpack
 
-from .events import Reference
+from . import json_values
 from .format import OPENAI, CitationFormat
+from .ids import KIND, block_id, call_of, check_id, result_id
 from .source import Source, SourceUnit
 
 __all__ = ["Source", "SourceFields", "SourceUnit", "Sources", "ToolCall"]
 
 REGISTRY_VERSION = 1
-# An id of a tool call's result, and the call's number in it. What is longer is no number that this registry gave.
-_RESULT = re.compile(r"turn([0-9]{1,9})[A-Za-z]+[0-9]+")
 
 
 class SourceFields(TypedDict, total=False):
@@ -29,19 +28,6 @@ class SourceFields(TypedDict, total=False):
     metadata: Mapping[str, object]
     citable: bool
     document: str | None
-
-
-def marker_of(id: str, format: CitationFormat) -> str:
-    """Give the marker that cites a source: of the family ``cite``, or of the format's first if it has no such family.
-
-    Raises:
-        ValueError: no citation of the format can name this id; the message names it.
-    """
-    family = "cite" if "cite" in format.families else next(iter(format.families), "")
-    try:
-        return format.write([Reference(id)], family)
-    except ValueError:
-        raise ValueError(f"id: {id!r} is no source id of this format") from None
 
 
 class Sources(Mapping[str, Source]):
@@ -127,10 +113,10 @@ class Sources(Mapping[str, Source]):
         if known == source:
             source = known
         elif known is None:
-            marker_of(id, self._format)
+            check_id(id, self._format)
             self._aliases.setdefault(source.identity, []).append(id)
-            if found := _RESULT.fullmatch(id):
-                self._calls = max(self._calls, int(found[1]) + 1)
+            if (call := call_of(id)) is not None:
+                self._calls = max(self._calls, call + 1)
         elif kept is None:
             raise ValueError(f"id: {id!r} is already that of another source")
         elif known.identity != source.identity:
@@ -156,7 +142,7 @@ class Sources(Mapping[str, Source]):
         """
 
         def next_id() -> str:
-            while (new := f"block{self._next_block}") in self:
+            while (new := block_id(self._next_block)) in self:
                 self._next_block += 1
             return new
 
@@ -192,7 +178,9 @@ class Sources(Mapping[str, Source]):
     def mark_cited(self, *ids: str) -> None:
         """Say that an answer cited these, such as a `Citation`'s ``source_ids``.
 
-        An id that no citable source has is ignored: a model wrote it.
+        Nothing else marks what was cited, neither a parser nor a `Resolver`: an answer may be thrown away, or be read
+        twice. Of an answer that counts, mark ``event.citation.source_ids`` of each `Cited`, or ``event.source_ids`` of
+        each `Citation`. An id that no citable source has is ignored: a model wrote it.
         """
         self._cited.update(dict.fromkeys(id for id in ids if id in self and self[id].citable))
 
@@ -255,20 +243,13 @@ class Sources(Mapping[str, Source]):
         Raises:
             ValueError: it is not what `to_dict` gives in this version, or not with ids of this format.
         """
-        match obj:
-            case {
-                "version": version,
-                "sources": [*saved],
-                "keys": dict(keys),
-                "calls": int(calls),
-                "messages": int(messages),
-                "shown": dict(shown),
-                "cited": [*cited],
-                "ambiguous": [*ambiguous],
-            } if version == REGISTRY_VERSION and all(isinstance(number, int) for number in shown.values()):
-                pass
-            case _:
-                raise ValueError(f"not a saved registry of version {REGISTRY_VERSION}")
+        try:
+            json_values.versioned(obj, REGISTRY_VERSION)
+            saved, cited, ambiguous = (json_values.items(obj[name]) for name in ("sources", "cited", "ambiguous"))
+            keys, shown = (json_values.mapping(obj[name]) for name in ("keys", "shown"))
+            calls, messages, *_ = map(json_values.offset, (obj["calls"], obj["messages"], *shown.values()))
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"not a saved registry of version {REGISTRY_VERSION}: {error!r}") from error
         sources = cls(format)
         for number, item in enumerate(saved):
             try:
@@ -333,13 +314,13 @@ class ToolCall:
 
         Returns, Raises: as `Sources.add`; also what `Source` raises, and ValueError for a kind that is no name.
         """
-        if not isinstance(kind, str) or not re.fullmatch("[A-Za-z]+", kind):
+        if not isinstance(kind, str) or not re.fullmatch(KIND, kind):
             raise ValueError(f"kind: must be a name in ASCII letters, not {kind!r}")
         if unit is None:
             unit = "block" if kind == "block" else "lines"
 
         def next_id() -> str:
-            while (new := f"turn{self.number}{kind}{self._next}") in self._sources:
+            while (new := result_id(self.number, kind, self._next)) in self._sources:
                 self._next += 1
             return new
 

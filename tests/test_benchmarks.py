@@ -111,7 +111,7 @@ def test_every_figure_of_the_sources_is_measured(monkeypatch: pytest.MonkeyPatch
     # Collecting garbage makes figures exact, which these need not be, and takes long among so many tests.
     monkeypatch.setattr(timing, "gc", SimpleNamespace(collect=int, disable=int, enable=int))
     figures = list(sources.figures(characters=200_000, sources=1_000, passes=1))
-    assert len({figure.name for figure in figures}) == len(figures) == 20 + 7 + len(material.HOSTILE)
+    assert len({figure.name for figure in figures}) == len(figures) == 20 + 8 + len(material.HOSTILE)
     assert all(figure.value > 0 and figure.limit for figure in figures)
 
 
@@ -122,6 +122,12 @@ def test_the_material_of_the_benchmark_is_read_back() -> None:
     assert [name for name, piece in material.HOSTILE.items() if material.show_and_read(piece * 10)] == [
         *("lines of ids", "headers", "blocks"),
     ]
+
+
+@pytest.mark.parametrize("name", ["line labels", "tags that do not end", "blocks"])
+def test_a_hostile_text_takes_no_more_memory_than_some_copies_of_it(name: str) -> None:
+    piece = material.HOSTILE[name]
+    assert material.bytes_at_once(piece * (50_000 // len(piece))) < material.PEAK
 
 
 @pytest.mark.parametrize("name", resolve.STREAM_LIMITS)

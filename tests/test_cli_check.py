@@ -13,7 +13,7 @@ import pytest
 
 from streamcite import OPENAI, CitationFormat, Source, instructions, parse
 from streamcite.lint import lint
-from streamcite.prompt import Material
+from streamcite.prompt import MaterialForm
 from tests.linting import MARKER, SOURCES, cite
 from tests.processes import PATIENCE, run, shell, terminal
 
@@ -132,7 +132,7 @@ def test_options(tmp_path: Path, sources: Path) -> None:
 
 
 def test_nothing_is_found_in_the_examples_of_instructions(tmp_path: Path) -> None:
-    texts = [instructions(material=form) for form in get_args(Material)]
+    texts = [instructions(material=form) for form in get_args(MaterialForm)]
     rules = [rule.rpartition(": ") for text in texts for rule in text.split("\n") if OPENAI.start in rule]
     answer = "\n\n".join(example for _, colon, example in rules if colon) + "\n"
     ids = {reference.source_id for event in parse(answer) for reference in getattr(event, "references", ())}

@@ -11,9 +11,9 @@ PACKAGE = Path(__file__).parents[1] / "streamcite"
 # The rooms of the house, a rank a line: data passes them in this order. A room imports rooms in front of it, never one
 # behind it. A new provider, renderer or protocol is a file in its room and changes nothing here.
 ROOMS = [
-    *("forms", "events", "fields", "body", "grammar", "format", "surrogates", "sse"),
+    *("json_values", "events", "fields", "body", "grammar", "format", "ids", "surrogates", "sse"),
     *("options", "parser", "guide", "units", "source", "sources"),
-    *("material", "prompt", "links", "resolve", "spacing", "history", "annotations"),
+    *("prompt", "material", "links", "resolve", "spacing", "history", "annotations"),
     *("driver", "event_streams", "stream", "markdown", "lint", "openai", "render", "ui"),
     "",  # `streamcite` itself, which gathers the public names
     *("relay", "testing", "ask", "serve"),

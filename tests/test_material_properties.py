@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamcite import Citation, CitationFormat, Source, parse
+from streamcite.ids import marker_of
 from streamcite.material import Material, read_material, render_blocks, render_messages, render_tool_result
 from streamcite.material.content import read_about
 from streamcite.material.safe import guard_for
-from streamcite.sources import marker_of
 from tests.strategies import KNOWN_FORMATS, random_formats, tokens_of
 
 PIECES = (

@@ -173,6 +173,24 @@ def test_a_message_of_a_tool_is_one_source_by_the_first_id_in_it(text: str, expe
     assert read([{"type": "function_call_output", "call_id": "c", "output": text}]) == expected
 
 
+HEADING = "# Citations\n\n## Sources\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"【turn0file1】 x\n{HEADING}", [file(f"x\n{HEADING}")]),
+        (f"{HEADING}【turn0file1】 x", [file(f"{HEADING} x")]),
+        (f"{HEADING}\n- Books: 【turn0file1】", [file(f"{HEADING}\n- Books: ")]),
+        (f"see 【turn0file1】:\n\n{instructions()}", [file(f"see :\n\n{instructions()}")]),
+        (instructions(), []),
+        (f"{instructions()}\n\n【turn0file1】", []),
+    ],
+)
+def test_a_message_of_a_tool_may_quote_instructions(text: str, expected: list[Source]) -> None:
+    assert tool(text) == expected
+
+
 VARIANTS = [
     {"material": material, "lines": lines, "several": several, "considerations": True}
     for material, lines, several in itertools.product(

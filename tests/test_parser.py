@@ -244,8 +244,8 @@ SNAPSHOT = {"version": 1, "held": [OPEN], "offset": 3, "position": 2}
         *({key: value for key, value in SNAPSHOT.items() if key != missing} for missing in SNAPSHOT),
         *(SNAPSHOT | {"version": other} for other in (0, 2, "1", None)),
         *(SNAPSHOT | {"held": other} for other in (None, b"", 1, OPEN, [b""], [None])),
-        *(SNAPSHOT | {"offset": other} for other in (None, "3", 3.5, -1)),
-        *(SNAPSHOT | {"position": other} for other in (None, "2", 2.5, -1)),
+        *(SNAPSHOT | {"offset": other} for other in (None, "3", 3.5, -1, True)),
+        *(SNAPSHOT | {"position": other} for other in (None, "2", 2.5, -1, True)),
     ],
     ids=repr,
 )

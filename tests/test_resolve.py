@@ -146,6 +146,16 @@ def registry() -> Sources:
     return sources
 
 
+def test_only_the_program_marks_what_was_cited() -> None:
+    sources = Sources()
+    sources.add(A)
+    events = cited(cite(A.id, "unknown"), sources)
+    before = sources.cited
+    for event in events:
+        sources.mark_cited(*event.citation.source_ids)
+    assert (before, sources.cited) == ((), (A.id,))
+
+
 def test_an_ambiguous_source() -> None:
     sources = registry()
     sources.mark_ambiguous("turn0file1")

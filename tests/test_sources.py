@@ -456,7 +456,12 @@ SAVED = Sources().to_dict() | {"sources": [{"id": "a"}], "keys": {"k": "a"}, "sh
     [
         ({"version": 2}, "^not a saved registry of version 1"),
         ({"calls": "1"}, "^not a saved registry of version 1"),
+        ({"calls": -1}, "^not a saved registry of version 1"),
+        ({"messages": True}, "^not a saved registry of version 1"),
+        ({"keys": {1: "a"}}, "^not a saved registry of version 1"),
         ({"shown": {"a": "0"}}, "^not a saved registry of version 1"),
+        ({"shown": {"a": -1}}, "^not a saved registry of version 1"),
+        ({"shown": [["a", 0]]}, "^not a saved registry of version 1"),
         ({"sources": {}}, "^not a saved registry of version 1"),
         ({"sources": [{"id": "a"}, {"id": "L1"}]}, "^sources: 1: id: 'L1' is no source id"),
         ({"sources": [{"id": "a"}, 7]}, "^sources: 1: a source must be a mapping"),
@@ -471,6 +476,9 @@ def test_what_is_no_saved_registry_is_refused(change: dict[str, Any], message: s
     assert Sources.from_dict(SAVED).to_dict() == SAVED
     with pytest.raises(ValueError, match=message):
         Sources.from_dict(SAVED | change)
+    for name in SAVED:
+        with pytest.raises(ValueError, match=r"^not a saved registry"):
+            Sources.from_dict({other: value for other, value in SAVED.items() if other != name})
     with pytest.raises(ValueError, match=r"^not a saved registry"):
         Sources.from_dict([])  # type: ignore[arg-type]
 

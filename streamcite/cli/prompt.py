@@ -7,7 +7,7 @@ from typing import Any, get_args
 import click
 
 from streamcite import CitationFormat, instructions
-from streamcite.prompt import DEFAULT_TOOL, Lines, Material, Placement, Several, Unsupported
+from streamcite.prompt import DEFAULT_TOOL, LocatorUse, MaterialForm, Placement, Several, Unsupported
 
 from . import texts
 from .formats import read_format
@@ -28,7 +28,7 @@ def _word(_: click.Context, __: click.Parameter, value: str | None) -> str | Non
 @click.command(help=texts.PROMPT, context_settings={"token_normalize_func": lambda word: word.replace("_", "-")})
 @click.option(
     "--material",
-    type=_words(Material),
+    type=_words(MaterialForm),
     callback=_word,
     required=True,
     help="How the sources are shown to the model: as messages of a tool, as tool results with a citation marker and "
@@ -56,7 +56,7 @@ def _word(_: click.Context, __: click.Parameter, value: str | None) -> str | Non
 )
 @click.option(
     "--lines",
-    type=_words(Lines),
+    type=_words(LocatorUse),
     callback=_word,
     help="Whether a marker names lines, which the sources must then show as [L1], [L2] and so on.  [default: optional "
     "for tool-lines, else none]",

@@ -1,16 +1,27 @@
-"""What is shown of one source: the lines that say something about it, and its text by its unit."""
+"""What is shown of one source, written and read: the lines that say something about it, and its text by its unit."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import count
 from typing import NamedTuple
 
+from streamcite.ids import kind_of
 from streamcite.source import Source, SourceUnit
 
-_ABOUT = re.compile(r"(Title|URL|Updated): ?([^\n]*?)\r?(?:\n|\Z)")
+from .joining import join
+
+# What a line says of a source, by the field that holds it.
+_LABELS = {"title": "Title", "url": "URL", "updated": "Updated"}
+_FIELDS = {label: name for name, label in _LABELS.items()}
+_ABOUT = re.compile(rf"({'|'.join(_FIELDS)}): ?([^\n]*?)\r?(?:\n|\Z)")
 _EMPTY_LINE = re.compile("\r?\n")
-_BLOCK_LABEL = re.compile(r"\[Block[0-9]+\]\r?(?:\n|\Z)")
-_KIND = re.compile("turn[0-9]+([A-Za-z]+)[0-9]+|(block)[0-9]+")
+_BLOCK_LABEL = "[Block1]"
+_ANY_BLOCK_LABEL = re.compile(r"\[Block[0-9]+\]\r?(?:\n|\Z)")
+_LINE_LABEL = "[L%d]"
+# Lines are numbered in pieces of at least this many code points, so that no list of all lines is ever in memory.
+_PIECE = 2**16
 
 
 class About(NamedTuple):
@@ -27,19 +38,36 @@ class About(NamedTuple):
     parted: bool
 
 
+def write_about(source: Source) -> str:
+    """Write the lines in front of a text: those of what is known."""
+    known = ((label, getattr(source, name)) for name, label in _LABELS.items())
+    return "".join(f"{label}: {value}\n" for label, value in known if value is not None)
+
+
 def read_about(content: str) -> About:
-    """Read the lines in front of a text."""
+    """Read what `write_about` writes."""
     fields: dict[str, str] = {}
     end = 0
-    while (line := _ABOUT.match(content, end)) and line[1].lower() not in fields:
-        fields[line[1].lower()] = line[2]
+    while (line := _ABOUT.match(content, end)) and (name := _FIELDS[line[1]]) not in fields:
+        fields[name] = line[2]
         end = line.end()
     parting = _EMPTY_LINE.match(content, end)
     return About(fields, parting.end() if parting else end, parting is not None)
 
 
+def write_text(source: Source) -> str:
+    """Write a text by its unit, behind an empty line, which is left out where there is no line to show."""
+    match source.unit:
+        case "lines":
+            return f"\n{_write_lines(source.text)}" if source.text else ""
+        case "block":
+            return f"\n{_BLOCK_LABEL}\n{source.text}"
+        case _:
+            return f"\n{source.text}"
+
+
 def read_source(id: str, content: str, unlabelled: SourceUnit) -> Source:
-    """Build a source from what is shown of it.
+    """Build a source from what `write_about` and `write_text` show of it.
 
     Args:
         id: its id.
@@ -53,14 +81,13 @@ def read_source(id: str, content: str, unlabelled: SourceUnit) -> Source:
     text, unit = _read_text(content[about.end :], unlabelled)
     if not text and not about.parted and unit == "document":
         unit = "lines"  # of which there is none
-    named = _KIND.fullmatch(id)
     return Source(
         id,
         text,
         title=about.fields.get("title"),
         url=about.fields.get("url"),
         updated=about.fields.get("updated"),
-        kind=(named[1] or named[2]) if named else "",
+        kind=kind_of(id),
         unit=unit,
     )
 
@@ -68,26 +95,45 @@ def read_source(id: str, content: str, unlabelled: SourceUnit) -> Source:
 def _read_text(body: str, unlabelled: SourceUnit) -> tuple[str, SourceUnit]:
     if (lines := _read_lines(body)) is not None:
         return lines, "lines"
-    if label := _BLOCK_LABEL.match(body):
+    if label := _ANY_BLOCK_LABEL.match(body):
         return body[label.end() :], "block"
     return body, unlabelled
 
 
+def _write_lines(text: str) -> str:
+    pieces: list[str] = []
+    begin, number = 0, 1
+    while begin < len(text):
+        end = text.find("\n", begin + _PIECE) + 1 or len(text)
+        lines = text[begin:end].removesuffix("\n").split("\n")
+        pieces.append("\n".join(map(f"{_LINE_LABEL} %s".__mod__, enumerate(lines, number))))
+        if text.endswith("\n", begin, end):
+            pieces.append("\n")
+        begin, number = end, number + len(lines)
+    return "".join(pieces)
+
+
 def _read_lines(body: str) -> str | None:
     """Take the numbers off lines, up to the first line that has not the next one; None if the first has none."""
-    lines: list[str] = []
     end = 0
-    while (begin := _behind_label(body, end, len(lines) + 1)) is not None:
-        end = body.find("\n", begin) + 1 or len(body)
-        lines.append(body[begin:end])
-    if not lines:
+
+    def lines() -> Iterator[str]:
+        nonlocal end
+        for number in count(1):
+            if (begin := _behind_label(body, end, number)) is None:
+                return
+            end = body.find("\n", begin) + 1 or len(body)
+            yield body[begin:end]
+
+    text = join(lines())
+    if not end:
         return None
     # Where more follows, the line break in front of it, or of the empty line in front of it, is none of the text.
-    return "".join(lines).removesuffix("" if end == len(body) or body.startswith("\n\n", end) else "\n")
+    return text.removesuffix("" if end == len(body) or body.startswith("\n\n", end) else "\n")
 
 
 def _behind_label(body: str, start: int, number: int) -> int | None:
-    label = f"[L{number}]"
+    label = _LINE_LABEL % number
     if not body.startswith(label, start):
         return None
     end = start + len(label)

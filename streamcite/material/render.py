@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from streamcite.format import OPENAI, CitationFormat
-from streamcite.sources import Source, marker_of
+from streamcite.ids import marker_of
+from streamcite.sources import Source
 
-from .content import read_about
+from .content import read_about, write_about, write_text
 from .safe import LINE_BREAK, Change, Field, Found, guard_for
 
 # What stands between two sources in one text. The reader takes just this off, so that a text is exact.
 _BETWEEN = "\n\n"
-# Lines are numbered in pieces of at least this many code points, so that no list of all lines is ever in memory.
-_PIECE = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,47 +169,18 @@ def _make_safe(source: Source, format: CitationFormat) -> tuple[Source, tuple[Ch
 
 
 def _tool_result(source: Source, marker: str | None) -> str:
-    return f"Citation Marker: {marker or 'none'}\n{_about(source)}{_labelled(source)}"
+    return f"Citation Marker: {marker or 'none'}\n{write_about(source)}{write_text(source)}"
 
 
 def _message(source: Source, marker: str | None) -> str:
     if marker is None:
         return _tool_result(source, None)
-    return f"【{source.id}】\n{_about(source)}{_labelled(source)}"
+    return f"【{source.id}】\n{write_about(source)}{write_text(source)}"
 
 
 def _block(source: Source, marker: str | None) -> str:
     tag = "<BLOCK>" if marker is None else f'<BLOCK id="{source.id}">'
-    about = _about(source)
+    about = write_about(source)
     # An empty line keeps the text apart from what is said about it, and from what the reader would take for that.
     between = "\n" if about or read_about(source.text)[1] else ""
     return f"{tag}\n{about}{between}{source.text}\n</BLOCK>"
-
-
-def _about(source: Source) -> str:
-    known = (("Title", source.title), ("URL", source.url), ("Updated", source.updated))
-    return "".join(f"{label}: {value}\n" for label, value in known if value is not None)
-
-
-def _labelled(source: Source) -> str:
-    """Give the text behind an empty line, which is left out where there is no line to show."""
-    match source.unit:
-        case "lines":
-            return f"\n{_numbered(source.text)}" if source.text else ""
-        case "block":
-            return f"\n[Block1]\n{source.text}"
-        case _:
-            return f"\n{source.text}"
-
-
-def _numbered(text: str) -> str:
-    pieces: list[str] = []
-    begin, number = 0, 1
-    while begin < len(text):
-        end = text.find("\n", begin + _PIECE) + 1 or len(text)
-        lines = text[begin:end].removesuffix("\n").split("\n")
-        pieces.append("\n".join(map("[L%d] %s".__mod__, enumerate(lines, number))))
-        if text.endswith("\n", begin, end):
-            pieces.append("\n")
-        begin, number = end, number + len(lines)
-    return "".join(pieces)

@@ -13,10 +13,13 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Literal, NamedTuple, TypeAlias
 
 from streamcite.format import CitationFormat
+from streamcite.ids import RESULT_ID
+
+from .joining import join
 
 Field: TypeAlias = Literal["text", "title", "url", "updated"]
 Kind: TypeAlias = Literal[
@@ -32,7 +35,6 @@ _BLANK = f"[ \t\x1f\xa0\u1680\u2000-\u200a\u202f\u205f\u3000{_UNSEEN}]*+"
 _SPACE = rf"[\s{_UNSEEN}]*+"
 # No format writes an id that is longer, see `CitationFormat.write`.
 BRACKETED = f"【(?P<id>[^{LINE_ENDS}]{{1,4096}})】"
-TURN_ID = "turn[0-9]+[A-Za-z]+[0-9]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +103,11 @@ class Guard:
                 found.append(Found("token", count, text.count("\n", 0, text.index(token))))
                 text = text.replace(token, self._substitute)
         for rule in rules:
-            if places := list(rule(text)):
-                first = dict(reversed(places))
-                times = Counter(kind for kind, _ in places)
-                found += (Found(kind, times[kind], text.count("\n", 0, first[kind])) for kind in times)
-                bounds = pairwise([0, *(place for _, place in places), len(text)])
-                text = self._escape.join(text[begin:end] for begin, end in bounds)
+            first: dict[Kind, int] = {}
+            times: Counter[Kind] = Counter()
+            safe = join(_parted(text, rule(text), first, times), self._escape)
+            found += (Found(kind, times[kind], text.count("\n", 0, place)) for kind, place in first.items())
+            text = safe
         return text[1:], _summed(found)
 
     def _line_starts(self, text: str) -> Iterator[tuple[Kind, int]]:
@@ -131,11 +132,24 @@ def _rule(kind: Kind, pattern: re.Pattern[str]) -> _Rule:
     return lambda text: ((kind, match.end()) for match in pattern.finditer(text))
 
 
+def _parted(
+    text: str, places: Iterable[tuple[Kind, int]], first: dict[Kind, int], times: Counter[Kind]
+) -> Iterator[str]:
+    """Give the parts of a text between these places, and note of each kind the first place and how many there are."""
+    begin = 0
+    for kind, place in places:
+        first.setdefault(kind, place)
+        times[kind] += 1
+        yield text[begin:place]
+        begin = place
+    yield text[begin:]
+
+
 _TAG = "BLOCK(?![A-Za-z0-9_-])"
 _INLINE = (
     # With a blank in it, it is a tag only if it has an end: "a < block" is none.
     _rule("block tag", re.compile(rf"<(?:(?=/?{_TAG})|{_SPACE}(?=(?:/{_SPACE})?+{_TAG}[^<>]*>))", re.IGNORECASE)),
-    _rule("bracketed id", re.compile(f"【{_BLANK}(?={TURN_ID})", re.IGNORECASE)),
+    _rule("bracketed id", re.compile(f"【{_BLANK}(?={RESULT_ID})", re.IGNORECASE)),
 )
 _LINE_KINDS: dict[str, Kind] = {"line": "line label", "block": "block label", "header": "citation marker line"}
 _LINE_START = re.compile(

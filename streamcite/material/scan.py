@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import merge
+from itertools import chain, islice
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from streamcite.events import Citation
 from streamcite.format import DEFAULT_MAX_MARKER, CitationFormat
+from streamcite.ids import RESULT_ID, is_result_id
 from streamcite.parser import parse
+from streamcite.prompt import EXAMPLE_FOLLOWS
 from streamcite.source import Source
 
 from .content import read_source
-from .safe import BRACKETED, LINE_ENDS, TURN_ID, guard_for
+from .safe import BRACKETED, LINE_ENDS, guard_for
 
 # What opens a source in a line of its own; each line has a newline in front of it.
 _LINE = re.compile(
     rf"\n[ \t]*+(?:Citation[ \t]*+Marker[ \t]*+:(?P<marker>[^\n]*)|{BRACKETED}[ \t\r]*+(?=\n|\Z))", re.IGNORECASE
 )
-_TURN_ID = re.compile(f"{TURN_ID}[0-9]*")
-_MENTION = re.compile(f"【({_TURN_ID.pattern})】")
+_MENTION = re.compile(f"【({RESULT_ID})】")
 # A tag of a block: in the form of `render_blocks`, whatever the id, or as others write it.
 _TAG = re.compile(r"<\s*+(?P<close>/\s*+)?+BLOCK(?![\w-])", re.IGNORECASE)
 _OWN_TAG = re.compile(rf'(?<=\n)<BLOCK id="(?P<id>[^{LINE_ENDS}]{{1,4096}})">(?=\r?(?:\n|\Z))')
 _TAG_END = re.compile("[^<>\n]*>")
 _TAG_ID = re.compile(r"""\sid\s*+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
-# How the text begins that `instructions` writes. It names ids, but shows no source.
-_INSTRUCTIONS = "# Citations\n\n## Sources\n"
 # Of a line behind "Citation Marker:", what is parsed: what may stand in front of a marker, and the longest one.
 _MARKER_LINE = 2 * DEFAULT_MAX_MARKER
 
@@ -62,13 +62,15 @@ def read_text(text: str, format: CitationFormat, *, whole: bool = False) -> Iter
         whole: whether a text in none of the forms is one source if it holds an id in brackets.
     """
     text = "\n" + text  # so that every line has one in front of it
-    openings = list(_openings(text, format))
-    if whole and _is_whole(text, openings):
+    openings = _openings(text, format)
+    first = list(islice(openings, 2))
+    if whole and _is_whole(text, first):
         mention = _MENTION.search(text)
-        if mention and _INSTRUCTIONS not in text:
+        # What `instructions` writes names ids, but shows no source.
+        if mention and not text.endswith(EXAMPLE_FOLLOWS, 0, mention.start()):
             yield _read_whole(text, mention)
         return
-    for opening, end in zip(openings, [*(opening.start for opening in openings[1:]), None], strict=False):
+    for opening, end in _ended(chain(first, openings)):
         if opening.id is None:
             continue
         if opening.close:
@@ -83,11 +85,22 @@ def read_text(text: str, format: CitationFormat, *, whole: bool = False) -> Iter
 def _openings(text: str, format: CitationFormat) -> Iterator[_Opening]:
     is_id = guard_for(format).is_id
     closed = 0
-    for opening in sorted(chain(_blocks(text, is_id), _lines(text, format, is_id)), key=attrgetter("start")):
+    for opening in merge(_blocks(text, is_id), _lines(text, format, is_id), key=attrgetter("start")):
         if opening.start >= closed:
             yield opening
             # An id may hold anything, also what looks like another opening.
             closed = opening.close[1] if opening.close else opening.end
+
+
+def _ended(openings: Iterable[_Opening]) -> Iterator[tuple[_Opening, int | None]]:
+    """Give each with the start of the one behind it; None for the last."""
+    before: _Opening | None = None
+    for opening in openings:
+        if before:
+            yield before, opening.start
+        before = opening
+    if before:
+        yield before, None
 
 
 def _lines(text: str, format: CitationFormat, is_id: _IsId) -> Iterator[_Opening]:
@@ -100,7 +113,7 @@ def _lines(text: str, format: CitationFormat, is_id: _IsId) -> Iterator[_Opening
             # Such headings are usual in some languages: not each is an id, unless the text begins with one.
             any_id = general and not text[: line.start()].strip()
         first = False
-        if not bracketed or (general and (any_id or _TURN_ID.fullmatch(line["id"]))):
+        if not bracketed or (general and (any_id or is_result_id(line["id"]))):
             yield _Opening(line.start(), line.end(), id, bracketed)
 
 
@@ -151,7 +164,12 @@ def _behind_line_end(content: str) -> str:
 
 
 def _is_whole(text: str, openings: Sequence[_Opening]) -> bool:
-    """Say whether nothing opens a source, or just one id in a line that is not the first."""
+    """Say whether nothing opens a source, or just one id in a line that is not the first.
+
+    Args:
+        text: with a newline in front of it.
+        openings: the first two, if there are as many.
+    """
     if not openings:
         return True
     only = openings[0]

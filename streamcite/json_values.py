@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """Require an object, whose keys are strings."""
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        raise TypeError(f"expected an object, not {type(value).__name__}")
+    return value
+
+
+def versioned(value: object, version: int) -> Mapping[str, Any]:
+    """Require a mapping that says that it is of this version."""
+    if not isinstance(value, Mapping):
+        raise TypeError(f"expected an object, not {type(value).__name__}")
+    if value.get("version") != version:
+        raise TypeError(f"expected version {version}, not {value.get('version')!r}")
+    return value
 
 
 def items(value: object) -> list[Any]:
