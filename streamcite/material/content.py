@@ -119,9 +119,8 @@ def _read_lines(body: str) -> str | None:
 
     def lines() -> Iterator[str]:
         nonlocal end
-        for number in count(1):
-            if (begin := _behind_label(body, end, number)) is None:
-                return
+        numbers = count(1)
+        while (begin := _behind_label(body, end, next(numbers))) is not None:
             end = body.find("\n", begin) + 1 or len(body)
             yield body[begin:end]
 
