@@ -172,8 +172,8 @@ def to_dict(event: AnyEvent) -> dict[str, Any]:
     """Give the JSON form of an event of a resolver, or of a parser.
 
     Of a link's source it holds ``id``, ``title``, ``url`` and ``unit``. It holds no passage where that is the whole of
-    a source that is not a block, as it may be a book; and of a passage of more than 8000 code points only where it is:
-    ``text`` is None beside ``start``, ``first_line`` and ``last_line``.
+    a source that is not a block, as it may be a book. Of a passage of more than `MAX_PASSAGE` code points (8000) it
+    says only where it is: ``text`` is None beside ``start``, ``first_line`` and ``last_line``.
 
     Args:
         event: what a resolver or a parser handed out.
