@@ -46,6 +46,20 @@ SOURCES = [
 ]
 
 
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize(
+    "nothing", [Material(""), render_tool_result([]), render_blocks({})], ids=["", "tool", "blocks"]
+)
+def test_nothing_between_sources_is_no_part_of_them(place: int, nothing: Material) -> None:
+    for form in (render_tool_result, render_blocks):
+        shown = [form([source]) for source in SOURCES[:3]]
+        shown[place:place] = [nothing]
+        text = str(Material.join(shown))
+        assert text == str(Material.join(form([source]) for source in SOURCES[:3]))
+        parts = [{"type": "text", "text": str(each)} for each in shown]
+        assert read([{"role": "user", "content": parts}]) == read(text)
+
+
 @pytest.mark.parametrize("sources", [SOURCES, SOURCES[::-1]], ids=["forwards", "backwards"])
 def test_what_is_shown_comes_back(sources: list[Source]) -> None:
     assert read(str(render_tool_result(sources))) == sources

@@ -7,6 +7,8 @@ import string
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from streamcite.ids import RESULT_ID
+
 from .findings import Finding, Spot
 
 # A letter or digit of a script that sets blanks between words: in others an id may stand right behind a word.
@@ -18,7 +20,7 @@ _LETTER = re.compile(_CHARACTER)
 _WORD = re.compile(f"{_CHARACTER}+")
 # The form of a tool's results. The path of an address is passed over: it names no source, whatever it holds.
 _ADDRESS = re.compile(r"://[!#-&*-;=?-Z_a-z~]*")
-_RESULT = re.compile(rf"{_ADDRESS.pattern}|(turn[0-9]+[A-Za-z]+[0-9]+)")
+_RESULT = re.compile(f"{_ADDRESS.pattern}|({RESULT_ID})")
 _BEFORE = re.compile(rf"{_CHARACTER}_{{0,2}}\Z")
 _BEHIND = re.compile(f"_{{0,2}}{_CHARACTER}")
 _DIGITS = re.compile(r"\d+")

@@ -36,7 +36,7 @@ def read_messages(messages: Iterable[object]) -> Iterator[Message]:
 def _text(content: object) -> str:
     if isinstance(content, list | tuple):
         # As between two sources of one text, so that each part may be one.
-        return "\n\n".join(text for part in content if isinstance(text := _part(part), str))
+        return "\n\n".join(text for part in content if isinstance(text := _part(part), str) and text)
     return content if isinstance(content, str) else ""
 
 

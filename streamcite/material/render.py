@@ -36,8 +36,12 @@ class Material:
 
     @classmethod
     def join(cls, materials: Iterable[Material]) -> Material:
-        """Put several into one text, from which `read_material` reads each source exactly, in order."""
-        parts = tuple(materials)
+        """Put several of one form into one text, from which `read_material` reads each source, in order.
+
+        Of several forms, messages stand first, or their ids have the form of a tool's results: only where a text begins
+        with ``【id】`` does any id in such a line open a source.
+        """
+        parts = tuple(part for part in materials if part.text)
         return cls(
             _BETWEEN.join(part.text for part in parts),
             tuple(id for part in parts for id in part.ids),

@@ -218,7 +218,8 @@ class _AsyncBytes(AsyncIterator[bytes]):
         with move_on_after(_DRAINING_TIME), suppress(Exception):
             async for _ in self._bytes:
                 await checkpoint()  # or bytes that never end and are always there would not let the time run out
-        await self._bytes.aclose()  # where it did
+        with suppress(Exception):
+            await self._bytes.aclose()  # where it did
         raise StopAsyncIteration
 
 
