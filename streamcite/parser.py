@@ -105,6 +105,11 @@ class CitationParser:
         """Give the end of the input that was fed but is not handed out yet."""
         return self._read_part() + self._undecided
 
+    @property
+    def holds(self) -> bool:
+        """Say whether anything is held, at the same cost however much it is."""
+        return self._body is not None or bool(self._undecided)
+
     def feed(self, delta: str) -> list[Event]:
         """Read the next part of the input.
 

@@ -18,6 +18,8 @@ from .texts import Change, Text
 _HEAD = frozenset({"id", "object", "created", "model", "service_tier", "system_fingerprint"})
 _PADDING = "obfuscation"
 _BESIDES = _HEAD | {"choices", _PADDING}
+# What a choice has that `_carries` looks into.
+_CARRYING = ("index", "delta", "logprobs")
 
 
 class _Choice:
@@ -37,6 +39,11 @@ class _Choice:
         self._offsets = CleanOffsets(options.unit)
         self._tokens = {name: TokenFilter(core.markup) for name in ("content", "refusal")}
         self._logprobs: Any = None  # the last that were there
+
+    @property
+    def waits(self) -> bool:
+        """Say whether annotations wait."""
+        return bool(self._annotations)
 
     def read(self, text: Text, new: list[Event]) -> str:
         """Learn the next events of a text, and give what the reader sees of them."""
@@ -149,6 +156,11 @@ class ChatCleaner:
         self._choices: dict[int, _Choice] = {}
         self._scored = False  # whether any choice has had log probabilities
 
+    @property
+    def settled(self) -> bool:
+        """Say whether nothing is held, nor waits: a chunk without markup and annotations would pass as it is."""
+        return self._core.settled and not any(state.waits for state in self._choices.values())
+
     def read(self, chunk: Any) -> list[Any]:
         """Clean the next chunk, or a whole completion.
 
@@ -158,13 +170,28 @@ class ChatCleaner:
         Raises:
             TypeError: it is none.
         """
-        given = chunk
-        ((chunk, changes),) = self._core.steps(given)
-        if chunk is not given:
-            raise TypeError("stream: must be what entering .stream() gave, not its events")
-        choices = choices_of(chunk)
-        if len(changes) == len(choices) == 1 and self._is_plain(choices[0], *changes[0]):
-            return [chunk]  # most chunks: what comes below comes to the same
+        more = self._core.more(chunk)
+        if more is None:
+            ((found, changes),) = self._core.steps(chunk)
+            if found is not chunk:
+                raise TypeError("stream: must be what entering .stream() gave, not its events")
+            choices = choices_of(chunk)
+        else:
+            choices = choices_of(chunk)
+            changes = [(*more, holder_of(choices[0]), "content", None)]
+        if len(changes) == len(choices) == 1 and self._is_plain(choices[0], changes[0]):
+            # Most chunks: what comes below comes to the same.
+            text, new, holder, name, _ = changes[0]
+            if len(new) == 1 and new[0] is fields(holder).get(name):
+                return [chunk]
+            state = self._choices[text.part.index]
+            if not (
+                (new and (state.read(text, new) or state.waits))
+                or _filled(chunk, _BESIDES)
+                or _filled(choices[0], _CARRYING)
+                or _filled(holder, (name,))
+            ):
+                return []
         before: list[Any] = []
         changed = resized = False
         for choice in choices:
@@ -196,14 +223,16 @@ class ChatCleaner:
         chunks = [chunk for change in changes for chunk in self._settled(change)]
         return chunks + [chunk for state in self._choices.values() for chunk in state.annotation_chunks()]
 
-    def _is_plain(self, choice: Any, text: Text, new: list[Event], holder: Any, name: str, _: str | None) -> bool:
-        """Say whether a choice has nothing but a delta that is shown as it is, as others had before."""
+    def _is_plain(self, choice: Any, change: Change) -> bool:
+        """Say whether a choice has nothing but a delta of one text, as others had before."""
+        text, _, holder, *_ = change
         found = fields(choice)
         others = len(holder) > 1 if isinstance(holder, dict) else extras(holder)
+        state = self._choices.get(text.part.index)
         return (
-            len(new) == 1
-            and new[0] is fields(holder).get(name)
-            and text.part.index in self._choices
+            holder is not None
+            and state is not None
+            and state.blank is not None
             and not (self._scored or others or found.get("logprobs") is not None or found.get("finish_reason"))
             and "message" not in extras(choice)
         )
@@ -239,14 +268,14 @@ def _carries(chunk: Any) -> bool:
         return True
     for choice in choices_of(chunk):
         logprobs = fields(choice).get("logprobs")
-        if _filled(holder_of(choice), ()) or _filled(choice, ("index", "delta", "logprobs")) or _filled(logprobs, ()):
+        if _filled(holder_of(choice), ()) or _filled(choice, _CARRYING) or _filled(logprobs, ()):
             return True
     return False
 
 
 def _filled(value: Any, but: Container[str]) -> bool:
     """Say whether an object has a field, but for these, that is neither empty nor None, False or 0."""
-    for found in (fields(value), extras(value)):
+    for found in (value,) if isinstance(value, dict) else (fields(value), extras(value)):
         for name in found:
             if found[name] and name not in but:
                 return True

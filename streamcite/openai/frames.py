@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from streamcite.sse import LineTooLong, SSEDecoder
 
-_DONE = b"[DONE]"
+DONE = b"[DONE]"
 
 # One event of the stream: its payload as bytes, and what is in it that matters.
 Frame: TypeAlias = tuple[bytes, dict[str, Any]]
@@ -32,7 +32,7 @@ class Frames:
     def __init__(self, fail: Callable[[Any], Exception]) -> None:
         self._decoder = SSEDecoder()
         self._fail = fail
-        self._from_json = _from_json()
+        self._from_json = json_reader()
         self.ready: list[Frame] = []
         self.done: bool = False
         self.failure: Exception | None = None
@@ -65,11 +65,11 @@ class Frames:
         try:
             value = self._from_json(payload)
         except ValueError:  # it is none; or has lone surrogates, which only the standard library reads
-            if payload.startswith(_DONE):
+            if payload.startswith(DONE):
                 self.done = True
                 return None
             try:
-                value = json.loads(payload.decode("utf-8", "replace"))
+                value = read_any_json(payload)
             except (ValueError, RecursionError) as error:  # as the client raises it
                 self.failure = error
                 return None
@@ -81,10 +81,20 @@ class Frames:
         return payload, value
 
 
-def _from_json() -> Callable[[bytes], Any]:
+def json_reader() -> Callable[[bytes], Any]:
+    """Give the fastest reader of JSON that the client brings."""
     from jiter import from_json  # the client depends on it, and has loaded it
 
     return from_json
+
+
+def read_any_json(payload: bytes) -> Any:
+    """Read what the fast reader refuses: lone surrogates, and bytes that are no UTF-8.
+
+    Raises:
+        ValueError, RecursionError: it is no JSON, or nests too deep.
+    """
+    return json.loads(payload.decode("utf-8", "replace"))
 
 
 def api_error(error: Any, request: Any) -> Exception:

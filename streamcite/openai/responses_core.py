@@ -83,6 +83,16 @@ class ResponsesCore(TextsCore):
         self._finished = False
         super().__init__(options, snapshot)
 
+    @property
+    def waiting(self) -> bool:
+        """Say whether events wait for one that tells whether the answer ended by itself."""
+        return bool(self._waiting)
+
+    @property
+    def settled(self) -> bool:
+        """Say whether nothing is held of any text, and no event waits for another."""
+        return not self._waiting and super().settled
+
     def more(self, event: Any) -> tuple[Text, list[Event]] | None:
         """Read an event with more of an output text, while none waits."""
         found = declared(event)
@@ -200,7 +210,8 @@ class ResponsesCore(TextsCore):
 
     def _catch_up(self, place: Place, kind: str) -> Iterator[Change]:
         text = self._text(place)
-        if (kind in _TEXT_ENDS or kind in ENDS or not text.begun) and (new := text.catch_up(place.whole)):
+        repeats = kind in _TEXT_ENDS or kind in ENDS or not text.begun
+        if repeats and not self.partial and (new := text.catch_up(place.whole)):
             yield settled(text, new)
 
     def _read_response(self, event: Any, kind: str) -> list[Change]:

@@ -34,6 +34,11 @@ class _Place:
         self._unsent: list[tuple[int, Annotation]] = []  # those of ours that have had none yet, by their index
         self._tokens = TokenFilter(markup)
 
+    @property
+    def waits(self) -> bool:
+        """Say whether annotations have had no event yet."""
+        return bool(self._unsent)
+
     def read(self, text: Text, new: list[Event]) -> str:
         """Learn the next events of the text, and give what the reader sees of them."""
         self._text = text
@@ -106,6 +111,26 @@ class ResponsesCleaner:
         self._shift = 0  # how much further the sequence numbers are than those that came
         self._number: int | None = None  # the last one; some servers number nothing
         self._last: Any = None  # the last event, whose kind a new one is of
+
+    @property
+    def settled(self) -> bool:
+        """Say whether nothing is held, nor waits: a delta without markup would pass, but for its number."""
+        return self._core.settled and not any(place.waits for place in self._places.values())
+
+    @property
+    def waiting(self) -> bool:
+        """Say whether events wait for a later one."""
+        return self._core.waiting
+
+    @property
+    def shift(self) -> int:
+        """Give by how much the sequence numbers are further than those that came."""
+        return self._shift
+
+    def skip_to(self, event: Any) -> None:
+        """Go on with an event behind others that were left out, and passed but for their numbers."""
+        if type(number := fields(event).get("sequence_number")) is int:
+            self._number = number - 1 + self._shift
 
     def read(self, event: Any) -> list[Any]:
         """Clean the next event.

@@ -53,6 +53,11 @@ class Text:
         """Give the end of what was read that no event holds."""
         return self._parser.held + self._half
 
+    @property
+    def holds(self) -> bool:
+        """Say whether anything is held."""
+        return self._parser.holds or bool(self._half)
+
     def feed(self, delta: str) -> list[Event]:
         """Read what comes next, also behind the end."""
         if self.complete is not None:
@@ -198,6 +203,7 @@ class TextsCore(ABC):
     Attributes:
         current: the text of the answer whose turn it was when the snapshot was taken.
         sure: whether the stream has given what it must; until then, what is nothing of the API is misuse.
+        partial: whether chunks without markup were left out, so that what a text was read of is not all of it.
 
     Raises:
         ValueError, TypeError: as `CitationParser`; ValueError: ``snapshot`` is none.
@@ -215,6 +221,7 @@ class TextsCore(ABC):
         self._restored: list[Change] = []  # what the snapshot had not handed out
         self.current: Text | None = None
         self.sure: bool = False
+        self.partial: bool = False
         if snapshot is not None:
             try:
                 self._restore(snapshot)
@@ -231,6 +238,11 @@ class TextsCore(ABC):
     def markup(self) -> tuple[str, str, str]:
         """Give the tokens of the format."""
         return self._options.get("format", OPENAI).tokens
+
+    @property
+    def settled(self) -> bool:
+        """Say whether nothing is held of any text, and no chunk waits for another."""
+        return not any([text.holds for text in self._texts.values()])
 
     @abstractmethod
     def more(self, chunk: Any) -> tuple[Text, list[Event]] | None:

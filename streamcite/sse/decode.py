@@ -113,6 +113,11 @@ class SSEDecoder:
         return self._last_event_id
 
     @property
+    def in_frame(self) -> bool:
+        """Say whether part of a frame was fed, comments not counted, of which the rest is still to come."""
+        return bool(self._lines or self._line)
+
+    @property
     def retry(self) -> int | None:
         """Give the newest reconnection time that the stream gave, in milliseconds, or None.
 

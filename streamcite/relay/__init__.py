@@ -1,0 +1,6 @@
+"""Bytes in, bytes out: what a proxy, or a handler of one's own, puts between a model's server and its readers."""
+
+from .clean_sse import CleanSSE
+from .splice import Splice, SpliceClosed
+
+__all__ = ["CleanSSE", "Splice", "SpliceClosed"]

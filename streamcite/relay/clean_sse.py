@@ -1,0 +1,101 @@
+"""A splice over an asynchronous stream of bytes: it only drives, and closes what it was given."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from streamcite.driver import Given, adrive
+from streamcite.sse.decode import DEFAULT_MAX_LINE
+
+from .splice import Splice
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Unpack
+
+    from streamcite.annotations import Unit, When
+    from streamcite.options import ParserOptions
+    from streamcite.sources import Source
+
+    from .cleaner import Api
+
+
+class _Core:
+    """A splice as the driver has it."""
+
+    def __init__(self, splice: Splice) -> None:
+        self._splice = splice
+
+    def read(self, data: bytes) -> list[bytes]:
+        cleaned = self._splice.feed(data)
+        return [cleaned] if cleaned else []
+
+    def end(self, *, stopped: bool) -> list[bytes]:
+        cleaned = self._splice.close(stopped=stopped)
+        return [cleaned] if cleaned else []
+
+
+class CleanSSE(AsyncIterator[bytes]):
+    """Iterate over the bytes of a stream of server-sent events, cleaned as `Splice` does: a body for a response.
+
+        async def answer(request):
+            upstream = ...  # the response of a model's server, whose body streams
+            return StreamingResponse(CleanSSE(upstream.aiter_bytes()), media_type="text/event-stream")
+
+    What was given is closed once: at its end, at an error in it, by `aclose`, or at the end of an ``async with`` block.
+    An error of it is raised behind what was held, so that what was cut ends as a cut.
+
+    Args:
+        stream: the bytes of the body as they come, cut anywhere, without a content encoding.
+        api: as for `Splice`, like all that follows.
+        sources: see there.
+        annotations: see there.
+        unit: see there.
+        max_line: see there.
+        options: see there.
+
+    Raises:
+        TypeError, ValueError: as `Splice`; TypeError: ``stream`` is no asynchronous iterable. While iterating,
+            `LineTooLong` of `streamcite.sse`.
+    """
+
+    __slots__ = ("_cleaned", "_given")
+
+    def __init__(
+        self,
+        stream: AsyncIterable[bytes],
+        *,
+        api: Api | None = None,
+        sources: Mapping[str, Source] | None = None,
+        annotations: When = "streamed",
+        unit: Unit = "codepoint",
+        max_line: int = DEFAULT_MAX_LINE,
+        **options: Unpack[ParserOptions],
+    ) -> None:
+        if not isinstance(stream, AsyncIterable):
+            raise TypeError(f"stream: must be an asynchronous iterable of bytes, not {type(stream).__name__}")
+
+        splice = Splice(api=api, sources=sources, annotations=annotations, unit=unit, max_line=max_line, **options)
+        self._given = Given(aiter(stream), stream)
+        self._cleaned = adrive(_Core(splice), self._given)
+
+    async def aclose(self) -> None:
+        """End the iteration and close the stream."""
+        await self._cleaned.aclose()
+        await self._given.aclose()  # where the iteration had not begun
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._cleaned
+
+    async def __anext__(self) -> bytes:
+        return await anext(self._cleaned)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()

@@ -1,0 +1,295 @@
+"""One event in, its frame out: what is behind a splice for the events that do not pass by their bytes alone.
+
+The cores of the object view clean what is decoded. They need not see an event that nothing in it or before it can
+change, and mostly never do. Such events are kept as they came, and read when something turns up for which they count:
+
+* With ``sources`` the offsets of annotations count all text, so that they are read in front of the next event that is.
+* Without, the cores begin with what holds markup: it is a *part* of the stream. Should it matter then what else there
+  was, all that came is read from the beginning by new cores: annotations of the server's own must be moved, or it must
+  be told how a text ended.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias
+
+from streamcite.annotations import AnnotationOptions
+from streamcite.openai.chat_core import ChatCore, choices_of
+from streamcite.openai.chat_objects import ChatCleaner
+from streamcite.openai.frames import DONE, json_reader, read_any_json
+from streamcite.openai.objects import fields, get
+from streamcite.openai.responses_core import ResponsesCore
+from streamcite.openai.responses_objects import ResponsesCleaner
+from streamcite.options import ParserOptions
+from streamcite.sse import ServerSentEvent, SSEDecoder, encode, encode_json
+
+from .marks import BACKSLASH
+
+Api: TypeAlias = Literal["chat", "responses"]
+
+# So many bytes of events that were not read are kept: 16,000 chunks of chat, which are more than nearly every answer has.
+MAX_KEPT = 4 * 2**20
+_BOM = b"\xef\xbb\xbf"
+_NUMBER = b'"sequence_number":'
+_LF = ord("\n")
+
+
+class EventCleaner:
+    """Clean the events of one stream.
+
+    Args:
+        api: which API it is of; None: what the first event of either shows.
+        wanted: which annotations there are.
+        options: as for `CitationParser`.
+        max_waiting: the most bytes of events that wait for a later one.
+
+    Attributes:
+        quiet: whether nothing is held nor waits, so that an event whose bytes hold no markup need not be read, but for
+            what `skip` finds.
+        plain: whether it passes as it came, too.
+
+    Raises:
+        ValueError, TypeError: as `CitationParser`.
+    """
+
+    def __init__(
+        self, api: Api | None, wanted: AnnotationOptions, options: ParserOptions, *, max_waiting: int
+    ) -> None:
+        self._options = options
+        self._counts = wanted.sources is not None and wanted.annotations != "off"
+        self._wanted = wanted if self._counts else replace(wanted, sources=None)
+        self._partial = not self._counts
+        self._api: Api | None = api
+        self._cleaner: Any = None
+        self._from_json = json_reader()
+        self.skipped: list[bytes] = []  # whole frames that were not read; if the core is partial, all that came
+        self.room = 0
+        self._sent: list[tuple[dict[str, Any], ServerSentEvent, bytes]] = []  # those that wait in the core
+        self._max_waiting = max_waiting
+        self._named = False  # whether the frames name the types of the events
+        self._needs_deltas = False  # whether only events with a delta may pass unread, as others may add to a text
+        self._shift = 0
+        self.watches = self._counts  # whether annotations of the server's must be read: they would be moved
+        self.quiet: bool = False  # until the first event was read
+        self.plain: bool = False
+        ChatCore(options)  # a wrong option is misuse at once
+        if api is not None:
+            self._begin(api)
+
+    def skip(self, frames: bytes) -> bytes | None:
+        """Pass frames without markup while `quiet`, where they need not be read; several only while `plain`.
+
+        Returns:
+            The frames, or one with another number in it; None: it must be read.
+        """
+        if self._shift and (passed := _renumbered(frames, self._shift)):
+            if self._needs_deltas and b'.delta"' not in frames:
+                return None
+            self.keep(frames)  # it is flat, and so without annotations
+            return passed
+        if (
+            (self.watches and frames.find(b"annotation") >= 0)
+            or (self._shift and b"sequence_number" in frames)
+            or (self._needs_deltas and (b'.delta"' not in frames or frames.count(b"\n\n") != 1))
+        ):
+            return None
+        self.keep(frames)
+        return frames
+
+    def read(self, event: ServerSentEvent, frame: bytes) -> bytes:
+        """Clean an event, whose frame may pass as it is.
+
+        Returns:
+            Its frame, unless nothing is left of it, with others before and behind it; none while it waits.
+        """
+        value, ends = self._decoded(event.data)
+        cleaned = b""
+        if ends is not None:
+            cleaned = self.end(stopped=ends == "stopped")
+        elif value is not None:
+            return self._clean(value, event, frame)
+        if self._partial and self._cleaner is not None:
+            self.keep(frame.removeprefix(_BOM))
+        return cleaned + frame
+
+    def end(self, *, stopped: bool) -> bytes:
+        """Settle what is held, and give what waits: the stream has ended, or ``stopped``."""
+        if self._cleaner is None:
+            return b""
+        if not self.quiet:
+            self._read_skipped()
+        return self._frames_of(self._cleaner.end(stopped=stopped))
+
+    def _clean(self, value: dict[str, Any], event: ServerSentEvent, frame: bytes) -> bytes:
+        if self._api == "chat" and "choices" not in value:
+            return frame
+        if not self._partial or self._counts_in(value, event.data):
+            self._read_skipped()
+        if self._partial:
+            self.keep(frame.removeprefix(_BOM))
+            if self._api == "responses":
+                self._cleaner.skip_to(value)
+        self._named = event.event is not None and event.event == value.get("type")
+        self._sent.append((value, event, frame))
+        cleaned = self._frames_of(self._cleaner.read(value))
+        if self._sent and sum(len(waiting) for _, _, waiting in self._sent) > self._max_waiting:
+            cleaned += self.end(stopped=False)
+        return cleaned
+
+    def _begin(self, api: Api) -> None:
+        """Make the core, which has read nothing."""
+        self._api = api
+        core = ChatCore(self._options) if api == "chat" else ResponsesCore(self._options)
+        core.sure, core.partial = True, not self._counts  # it is the stream's, whatever it holds
+        self._needs_deltas = self._counts and api == "responses"
+        self._cleaner = (
+            ChatCleaner(core, self._wanted) if isinstance(core, ChatCore) else ResponsesCleaner(core, self._wanted)
+        )
+        self.room = MAX_KEPT
+
+    def _decoded(self, payload: bytes) -> tuple[dict[str, Any] | None, Literal["done", "stopped"] | None]:
+        """Decode a payload: give the object that the core reads, if it is one, and whether it ends the stream."""
+        try:
+            value = self._from_json(payload)
+        except ValueError:
+            if payload.startswith(DONE):
+                return None, "done"
+            try:
+                value = read_any_json(payload)
+            except (ValueError, RecursionError):  # readers stop here
+                return None, "stopped"
+        if not isinstance(value, dict):
+            return None, None
+        if value.get("error"):
+            return None, "stopped"
+        if self._cleaner is None and (api := _api_of(value)):
+            self._begin(api)
+        return (value if self._cleaner is not None else None), None
+
+    def _counts_in(self, value: dict[str, Any], payload: bytes) -> bool:
+        """Say whether it matters for an event what came before of which the core has not read all."""
+        if self._api == "responses":
+            if not (self.quiet or value.get("delta")):
+                return True
+        elif any([fields(choice).get("finish_reason") for choice in choices_of(value)]):
+            return True
+        return (b"annotation" in payload or (BACKSLASH in payload and b"\\u00" in payload)) and _hosts(value)
+
+    def _read_skipped(self) -> None:
+        """Let the core read what it has not; a partial one gives way to one that reads all from the beginning."""
+        if self._partial and self._api is not None:
+            self._partial = False
+            self._begin(self._api)
+        self.room = MAX_KEPT
+        if not self.skipped:
+            return
+        skipped = self.skipped.copy()
+        self.skipped.clear()
+        decoder = SSEDecoder(max_line=max(map(len, skipped)) + 1)
+        decoder.feed(b"\n")  # behind the start no byte order mark is one
+        for frames in skipped:
+            for event in decoder.feed(frames):
+                value, ends = self._decoded(event.data)
+                if ends is not None:
+                    self._cleaner.end(stopped=ends == "stopped")
+                elif value is not None and ("choices" in value or self._api == "responses"):
+                    self._cleaner.read(value)
+
+    def keep(self, frames: bytes) -> None:
+        """Keep frames that pass as they came, until it matters what they hold."""
+        self.skipped.append(frames)
+        self.room -= len(frames)
+        if self.room < 0:
+            self._read_skipped()
+
+    def _frames_of(self, items: Iterable[Any]) -> bytes:
+        """Give the frames of what the core gave: those that came where it is what they hold, else new ones."""
+        cleaned = b"".join([self._frame_of(item) for item in items])
+        cleaner = self._cleaner
+        is_chat = self._api == "chat"
+        if self._sent and (is_chat or not cleaner.waiting):
+            self.watches = True  # something was left out
+            self._sent.clear()
+        self._shift = 0 if is_chat else cleaner.shift
+        self.quiet = cleaner.settled
+        self.plain = self.quiet and not (self._shift or self._needs_deltas)
+        return cleaned
+
+    def _frame_of(self, item: dict[str, Any]) -> bytes:
+        for number, (value, event, frame) in enumerate(self._sent):
+            if value is item:
+                del self._sent[number]
+                break
+        else:
+            self.watches = True
+            return _encoded(item, event=item.get("type") if self._named else None, ascii=True)
+        if self._is_of(event.data, item):
+            return frame
+        self.watches = True
+        retry = b"" if event.retry is None else b"retry: %d\n" % event.retry
+        return retry + _encoded(item, event=event.event, id=event.id, ascii=event.data.isascii())
+
+    def _is_of(self, payload: bytes, item: dict[str, Any]) -> bool:
+        """Say whether a payload is still what this holds."""
+        try:
+            return bool(self._from_json(payload) == item)
+        except ValueError:
+            return bool(read_any_json(payload) == item)
+
+
+def _api_of(value: dict[str, Any]) -> Api | None:
+    if isinstance(value.get("choices"), list):
+        return "chat"
+    kind = value.get("type")
+    return "responses" if isinstance(kind, str) and kind.startswith("response.") else None
+
+
+def _hosts(value: Any) -> bool:
+    """Say whether there is an annotation of the server's in an event."""
+    values = [value]
+    while values:
+        value = values.pop()
+        if isinstance(value, dict):
+            if value.get("annotations") or "annotation" in value:
+                return True
+            values += value.values()
+        elif isinstance(value, list):
+            values += value
+    return False
+
+
+def _encoded(value: Any, *, event: str | None, id: str | None = None, ascii: bool) -> bytes:
+    """Encode a frame; with escapes for all but ASCII where what came had them."""
+    if not ascii:
+        try:
+            return encode_json(value, event=event, id=id)
+        except ValueError:  # a number that JSON has not, but some servers write
+            pass
+    return encode(json.dumps(value, separators=(",", ":")), event=event, id=id)
+
+
+def _renumbered(frame: bytes, shift: int) -> bytes | None:
+    """Move the number of an event that is one flat object in one line; None if it is none, or has no number."""
+    begin = frame.find(b"{")
+    at = frame.rfind(_NUMBER)  # of two the last counts
+    if not (
+        0 < begin < at
+        and begin == frame.rfind(b"{")
+        and frame.startswith(b"data: ", begin - 6)
+        and (begin == 6 or frame[begin - 7] == _LF)
+        and frame.find(b"\n", begin) == len(frame) - 2
+        and frame.find(b"\r") < 0
+    ):
+        return None
+    at += len(_NUMBER)
+    end = frame.find(b",", at)
+    if end < 0:
+        end = frame.find(b"}", at)
+    try:
+        number = int(frame[at:end])
+    except ValueError:  # it is no integer, or one that is too long
+        return None
+    return b"%b%d%b" % (frame[:at], number + shift, frame[end:])

@@ -1,0 +1,224 @@
+"""Server-sent events in, clean ones out, and the same bytes where nothing changes. Sans-I/O.
+
+The state of the stream here is the frame that came in part. What a frame does is told in three steps, each of which
+costs ten times the one before, and is taken for a tenth of the frames: its bytes cannot hold markup; it must be read
+(`cleaner`), and comes to what it was; it must be encoded anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from streamcite.annotations import AnnotationOptions, Unit, When
+from streamcite.format import OPENAI
+from streamcite.sources import Source
+from streamcite.sse import LineTooLong, ServerSentEvent, SSEDecoder
+from streamcite.sse.decode import DEFAULT_MAX_LINE
+
+from .cleaner import Api, EventCleaner
+from .marks import BACKSLASH, Marks
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from streamcite.options import ParserOptions
+
+_CR, _COLON = b"\r:"
+_LINES = re.compile(rb"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+
+_endswith = bytes.endswith  # looked up on the class, it raises TypeError for what is no bytes
+
+
+class SpliceClosed(RuntimeError):
+    """Raised by `Splice.feed` after `Splice.close`: a mistake in the program, never of the input."""
+
+
+class Splice:
+    """Clean the server-sent events of a model's answer: a chat completion, or a response of the Responses API.
+
+    What comes out is what `clean_chat` or `clean_responses` gives of the same events, with two liberties: an event that
+    they do not change has the same bytes, its comments and ids included; and without ``sources``, text that has come in
+    no delta, but stands in the finished text of a response, gets none. Comments pass at once. An event that must be
+    changed keeps its fields, its type, id and retry, and loses the comments in its frame.
+
+    What is held when a choice or a text finishes, at ``[DONE]`` and at an error object comes in an event of the same
+    kind before that. JSON that cannot be read passes, and counts as an error.
+
+        splice = Splice()
+        for data in upstream:
+            send(splice.feed(data))
+        send(splice.close())
+
+    Args:
+        api: ``chat`` or ``responses``; None: what the first event shows. Events of neither pass as they are.
+        sources: what the citations point to, by source id, as for `clean_chat` and `clean_responses`. With these, all
+            text in front of a citation must be decoded, since the offsets of annotations count it.
+        annotations: see there.
+        unit: see there.
+        max_line: the most bytes of one line, and of one frame, as of `SSEDecoder`.
+        options: as for `CitationParser`.
+
+    Raises:
+        TypeError, ValueError: as `clean_chat`; ValueError: ``api`` is neither, ``max_line`` no number from 1.
+
+    Source: the HTML Living Standard, section 9.2; the API reference, "The chat completion chunk object" and "Responses:
+    streaming events".
+    """
+
+    __slots__ = ("_closed", "_decoder", "_events", "_failure", "_frame", "_lead", "_line", "_marks", "_quiet")
+
+    def __init__(
+        self,
+        *,
+        api: Api | None = None,
+        sources: Mapping[str, Source] | None = None,
+        annotations: When = "streamed",
+        unit: Unit = "codepoint",
+        max_line: int = DEFAULT_MAX_LINE,
+        **options: Unpack[ParserOptions],
+    ) -> None:
+        if api not in (None, "chat", "responses"):
+            raise ValueError(f"api: must be 'chat', 'responses' or None, not {api!r}")
+        wanted = AnnotationOptions(sources=sources, annotations=annotations, unit=unit)
+        self._decoder = SSEDecoder(max_line=max_line)
+        self._events = EventCleaner(api, wanted, options, max_waiting=max_line)
+        self._marks = Marks(options.get("format", OPENAI))
+        self._lead = self._marks.lead
+        self._frame = bytearray()  # the whole lines of the open frame, comments not counted, as they came,
+        self._line = bytearray()  # and the line that has not ended
+        self._quiet = False  # whether whole frames without markup need not be read
+        self._failure: LineTooLong | None = None
+        self._closed = False
+
+    def feed(self, data: bytes) -> bytes:
+        """Read the next bytes.
+
+        Args:
+            data: any bytes, cut anywhere; may be empty.
+
+        Returns:
+            What can be sent on now; where nothing changes, the same object.
+
+        Raises:
+            LineTooLong: a line, or a frame, is longer than ``max_line``. What came before has been given by then, and
+                what was held: if this call has any, it is returned, and the error raised by the next.
+            SpliceClosed: `close` was called before.
+            TypeError: the data is no ``bytes``.
+        """
+        try:
+            if self._quiet and self._lead not in data and BACKSLASH not in data and _endswith(data, b"\n\n"):
+                events = self._events
+                if not events.plain:
+                    passed = events.skip(data)
+                    if passed is not None:
+                        return passed
+                elif not events.watches or data.find(b"annotation") < 0:
+                    events.keep(data)
+                    return data
+        except TypeError:
+            pass
+        if not isinstance(data, bytes):
+            raise TypeError(f"data: must be bytes, not {type(data).__name__}")
+        if self._closed:
+            raise SpliceClosed("feed() after close(): make a new splice for a new stream")
+        if self._failure is not None:
+            raise self._failure
+        return self._feed_part(data)
+
+    def close(self, *, stopped: bool = False) -> bytes:
+        """Say that the stream has ended.
+
+        Args:
+            stopped: whether an error was its end, as when the connection was lost.
+
+        Returns:
+            What was held, in an event of its own; no end is invented. Then a frame that was cut off, unless it may hold
+            markup. From a second call on nothing.
+
+        Raises:
+            LineTooLong: it is still to be raised.
+        """
+        if self._closed:
+            return b""
+        self._closed, self._quiet = True, False
+        if self._failure is not None:
+            raise self._failure
+        rest = bytes(self._frame + self._line)
+        if self._marks.found(rest):
+            rest = b""
+        return self._events.end(stopped=stopped) + rest
+
+    def _feed_part(self, data: bytes) -> bytes:
+        cleaned: list[bytes] = []
+        open_before = self._line or self._decoder.in_frame
+        try:
+            if not open_before and _is_usual(data):
+                self._read_frame(data, self._decoder.feed(data), cleaned)
+            elif _CR in data or open_before:
+                self._read_lines(data, cleaned)
+            else:
+                self._read_frames(data, cleaned)
+        except LineTooLong as error:
+            self._failure = error
+            cleaned.append(self._events.end(stopped=True))
+            self._frame.clear()
+            self._line.clear()
+        self._quiet = self._events.quiet and not (self._failure or self._line or self._decoder.in_frame)
+        given = b"".join(cleaned)
+        if self._failure is not None and not given:
+            raise self._failure
+        return given
+
+    def _read_frames(self, data: bytes, cleaned: list[bytes]) -> None:
+        """Read what begins with a frame and has no CR: each frame at once."""
+        lead, events, found = self._lead, self._events, self._marks.found
+        *frames, rest = data.split(b"\n\n")
+        for frame in frames:
+            frame += b"\n\n"
+            if events.quiet and not ((lead in frame or BACKSLASH in frame) and found(frame)):
+                passed = events.skip(frame)
+                if passed is not None:
+                    cleaned.append(passed)
+                    continue
+            if frame.startswith(b":") or b"\n:" in frame:
+                self._read_lines(frame, cleaned)
+            else:
+                self._read_frame(frame, self._decoder.feed(frame), cleaned)
+        if rest:
+            self._read_lines(rest, cleaned)
+
+    def _read_lines(self, data: bytes, cleaned: list[bytes]) -> None:
+        """Read each line by itself, so that no frame is gathered with a comment in it, nor beyond the limit."""
+        for line in _LINES.findall(data):
+            read = self._decoder.feed(line)
+            self._line += line
+            if not line.endswith((b"\r", b"\n")):
+                break
+            line = bytes(self._line)
+            self._line.clear()
+            if line.startswith(b":"):
+                cleaned.append(line)
+                continue
+            self._frame += line
+            if read or not self._decoder.in_frame:
+                frame = bytes(self._frame)
+                self._frame.clear()
+                passed = None
+                if self._events.quiet and not self._marks.found(frame):
+                    passed = self._events.skip(frame)
+                if passed is None:
+                    self._read_frame(frame, read, cleaned)
+                else:
+                    cleaned.append(passed)
+
+    def _read_frame(self, frame: bytes, read: list[ServerSentEvent], cleaned: list[bytes]) -> None:
+        """Clean the event of a frame; one without any passes."""
+        cleaned.append(self._events.read(read[0], frame) if read else frame)
+
+
+def _is_usual(data: bytes) -> bool:
+    """Say whether bytes at the start of a frame are one of two or three lines, without comments, as most are."""
+    lines = data.count(b"\n") if _endswith(data, b"\n\n") and _CR not in data else 0
+    return lines == 2 or (lines == 3 and data[0] != _COLON and data[data.index(b"\n") + 1] != _COLON)

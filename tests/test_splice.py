@@ -1,0 +1,279 @@
+"""The splice against the object view: the same events out of the same bytes, however they are written and cut."""
+
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamcite import CHATGPT, CitationFormat, Source, clean
+from streamcite.relay import Splice
+from streamcite.testing import Server, recorded_answers
+from tests import responses_streams as rs
+from tests import strategies as sc
+from tests.chats import CHUNK, MARKER, SOURCES, TOOL_CALL, choice, chunk, halves, streamed
+from tests.test_openai_raw import WRITTEN
+from tests.raw_streams import APIS, ASK, body, bytewise, in_pieces, short
+from tests.responses_streams import UNCLOSED, Part, message, stream_of
+from tests.splices import cleaned, framed, payloads, spelled, spliced, values
+from tests.test_openai_chat_annotations import hosted
+from tests.test_openai_chat_parts import conversations
+from tests.upstreams import Upstream
+
+TEXT = f"Yes.{MARKER}\U0001f680 é"
+ALL_SOURCES = SOURCES | rs.SOURCES
+every_api = pytest.mark.parametrize("name", APIS)
+every_way = pytest.mark.parametrize("written", WRITTEN.values(), ids=WRITTEN)
+
+
+def objects_of(name: str, *deltas: str) -> list[Any]:
+    return streamed(deltas) if name == "chat" else stream_of(message(*deltas))
+
+
+# However it is written
+
+
+@every_way
+@every_api
+def test_every_cut_in_two_gives_the_same_bytes(name: str, written: Any) -> None:
+    data = written(short(APIS[name], TEXT[:9], TEXT[9:]))
+    whole = spliced([data])
+    assert values(whole) == cleaned(name, values(data))
+    for at in range(len(data)):
+        assert sorted(spliced(in_pieces(data, [at])).splitlines()) == sorted(whole.splitlines())
+
+
+@every_way
+@every_api
+@pytest.mark.parametrize("options", [{}, {"sources": ALL_SOURCES}], ids=["without sources", "with sources"])
+def test_byte_by_byte_too(name: str, written: Any, options: Any) -> None:
+    data = written([*objects_of(name, *TEXT), *objects_of(name, *halves(TEXT), UNCLOSED)])
+    expected = cleaned(name, values(data), **options)
+    for pieces in ([data], bytewise(data)):
+        assert values(spliced(pieces, **options)) == expected
+
+
+@pytest.fixture(scope="module")
+def bodies(recorded: Server) -> dict[tuple[str, str], bytes]:
+    """Give the recorded answers as they stand on the wire."""
+    server = Upstream(recorded.base_url.removesuffix("/v1"))
+    asked: dict[str, Any] = {
+        "chat": {"messages": ASK, "stream_options": {"include_usage": True}},
+        "responses": {"input": "?"},
+    }
+    paths = {"chat": "/v1/chat/completions", "responses": "/v1/responses"}
+    return {
+        (name, model): server.post(paths[name], {"model": model, "stream": True, **asked[name]})
+        for name in APIS
+        for model in recorded_answers()
+    }
+
+
+@every_api
+@pytest.mark.parametrize("answer", recorded_answers().values(), ids=lambda answer: answer.id)
+@pytest.mark.parametrize("cited", [False, True], ids=["without sources", "with sources"])
+def test_recorded_answers(bodies: dict[tuple[str, str], bytes], name: str, answer: Any, cited: bool) -> None:
+    data = bodies[name, answer.id]
+    sources = {id: Source(id, title=each.title, url=f"https://a.example/{id}") for id, each in answer.sources.items()}
+    options: Any = {"sources": sources} if cited else {}
+    expected = cleaned(name, values(data), **options)
+    whole = spliced([data], **options)
+    assert values(whole) == expected
+    assert clean(answer.text, complete=True) in "".join(texts_of(name, expected))
+    assert spliced(bytewise(data), **options) == whole
+    assert spliced([whole], **options) == whole
+    # Everywhere in the first marker, and 997 bytes apart.
+    begin, end = (data.index(each) for each in ("\ue200".encode(), "\ue201".encode()))
+    for at in [*range(begin - 2, end + 4), *range(0, len(data), len(data) // 40 + 997)]:
+        assert spliced(in_pieces(data, [at]), **options) == whole
+
+
+def texts_of(name: str, objects: list[Any]) -> list[str]:
+    found = [each for each in objects if isinstance(each, dict)]
+    if name == "responses":
+        return [each["delta"] for each in found if each["type"] == "response.output_text.delta"]
+    return [one["delta"].get("content") or "" for each in found for one in each["choices"]]
+
+
+@settings(max_examples=20)
+@given(st.sampled_from(sorted(APIS)), st.sampled_from(sorted(recorded_answers())), st.lists(st.integers(0, 10**6)))
+def test_recorded_answers_cut_at_random(
+    bodies: dict[tuple[str, str], bytes], name: str, model: str, places: list[int]
+) -> None:
+    data = bodies[name, model]
+    assert spliced(in_pieces(data, [place % len(data) for place in places])) == spliced([data])
+
+
+# Anything in any spelling
+
+
+MODES: list[dict[str, Any]] = [
+    {},
+    {"sources": ALL_SOURCES},
+    {"sources": ALL_SOURCES, "annotations": "final"},
+    {"sources": ALL_SOURCES, "annotations": "off"},
+    {"sources": {}, "unit": "utf16"},
+    {"format": CHATGPT},
+    {"malformed": "keep"},
+]
+ENDS: list[list[Any]] = [[], ["[DONE]"], [{"error": {"message": "overloaded"}}], ["{bad"]]
+
+
+@st.composite
+def chats(draw: st.DrawFn) -> list[Any]:
+    """Draw chunks, among them some with annotations of the server's own, calls of tools, and much text."""
+    others = [
+        [chunk(choice("plain ", annotations=[hosted(0, 6)]))],
+        [chunk(choice(None, annotations=[hosted(2, 9)]))],
+        [chunk(choice(tool_calls=[TOOL_CALL]))],
+        [chunk(choice("plain "))] * 3,
+    ]
+    shapes: list[Any] = []
+    for shape in draw(conversations()):
+        shapes += [shape, *(draw(st.sampled_from(others)) if draw(st.integers(0, 2)) == 0 else [])]
+    return shapes
+
+
+@st.composite
+def responses(draw: st.DrawFn) -> list[Any]:
+    """Draw the events of a response, some with annotations of the server's own, or log probabilities."""
+    items = []
+    for item in draw(st.lists(rs.items(), max_size=3)):
+        parts = []
+        for part in item.parts:
+            is_hosted = part.field == "output_text" and draw(st.integers(0, 3)) == 0
+            place = {"type": "url_citation", "start_index": 0, "end_index": draw(st.integers(0, 20))}
+            own = [{**place, "title": "t", "url": "https://a.example"}] if is_hosted else []
+            parts.append(Part(part.deltas, part.field, own, draw(st.integers(0, 5)) == 0))
+        items.append(rs.Item(parts, item.phase, item.index, item.status))
+    end = draw(st.sampled_from([*rs.ENDS, None]))
+    return stream_of(*items, order=draw(rs.orders()), end=end, numbered=draw(st.booleans()))
+
+
+@given(st.data())
+def test_any_stream_in_any_spelling(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(sorted(APIS)))
+    objects = data.draw(chats() if name == "chat" else responses()) + data.draw(st.sampled_from(ENDS))
+    order, options = random.Random(data.draw(st.integers(0, 10**6))), data.draw(st.sampled_from(MODES))
+    write = data.draw(st.sampled_from([spelled, lambda value, _: json.dumps(value, separators=(",", ":"))]))
+    wire = framed([each if isinstance(each, str) else write(each, order) for each in objects], order)
+    stopped = data.draw(st.booleans())
+    places = data.draw(st.lists(st.integers(0, 10**6), max_size=9) | st.none())
+    pieces = bytewise(wire) if places is None else in_pieces(wire, [place % (len(wire) + 1) for place in places])
+    seen = spliced(pieces, stopped=stopped, api=data.draw(st.sampled_from([None, name])), **options)
+    assert values(seen) == cleaned(name, json.loads(json.dumps(objects)), stopped=stopped, **options)
+    if not {"annotations", "malformed"} & {*options}:
+        assert spliced([seen], **options) == seen
+
+
+FORMATS = [sc.BRACKETS, sc.CJK_BRACKETS, sc.TAGS, sc.NASTY, sc.ASCII, sc.PRIVATE, sc.HALF_PRIVATE, sc.WIDE]
+
+
+@settings(max_examples=100)
+@given(st.sampled_from(sorted(APIS)), st.sampled_from(FORMATS), st.data())
+def test_formats_of_ones_own(name: str, fields: Any, data: st.DataObject) -> None:
+    deltas = data.draw(st.lists(sc.texts(fields, max_pieces=2).map(lambda text: "plain " + text), max_size=6))
+    order = random.Random(data.draw(st.integers(0, 99)))
+    objects = json.loads(json.dumps(objects_of(name, *deltas)))
+    wire = framed([spelled(each, order) for each in objects], order)
+    format = CitationFormat(**fields)
+    for pieces in ([wire], bytewise(wire)):
+        assert values(spliced(pieces, format=format)) == cleaned(name, objects, format=format)
+
+
+@settings(max_examples=60)
+@given(st.lists(CHUNK, max_size=3), st.sampled_from([None, "chat", "responses"]))
+def test_a_field_of_any_type_raises_nothing(shapes: list[Any], api: Any) -> None:
+    data = body([*shapes, *streamed(["Still read.", MARKER])])
+    seen = spliced([data], api=api)
+    assert b"Still read." in seen
+    assert spliced(bytewise(data), api=api) == seen
+
+
+# What passes as it is
+
+
+@every_api
+@pytest.mark.parametrize("options", [{}, {"sources": ALL_SOURCES}], ids=["without sources", "with sources"])
+def test_without_markup_the_same_object_passes(name: str, options: Any) -> None:
+    frames = [body([each], done=False) for each in objects_of(name, *["It ", "lasts ", "a \\ \n while."] * 9)]
+    splice = Splice(**options)
+    passed = [splice.feed(frame) for frame in frames]
+    assert passed == frames
+    same = sum(seen is frame for seen, frame in zip(passed, frames, strict=True))
+    assert same >= len(frames) * 0.6
+    assert splice.close() == b""
+
+
+@every_api
+def test_nearly_all_events_of_an_answer_that_cites_are_the_same(name: str) -> None:
+    deltas = [*["It "] * 50, *[MARKER[:9], MARKER[9:]], *["lasts. "] * 50, TEXT, "So."]
+    objects = objects_of(name, *deltas)
+    if name == "responses":  # those of which none was left out keep their numbers
+        objects = stream_of(message(*deltas), numbered=False)
+    data = body(objects, named=name == "responses")
+    before, after = payloads(data), payloads(spliced([data]))
+    changed = [payload for payload in after if payload not in before]
+    assert len(changed) == {"chat": 1, "responses": 1 + 4}[name]
+    assert len(after) == len(before) - 2
+
+
+@every_api
+def test_little_is_decoded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    deltas = [*["It "] * 500, MARKER[:9], MARKER[9:], *["lasts. "] * 500]
+    frames = [body([each], done=False) for each in objects_of(name, *deltas)]
+    splice = Splice()
+    decoded: list[bytes] = []
+    read = splice._events._from_json
+    monkeypatch.setattr(splice._events, "_from_json", lambda payload: [decoded.append(payload), read(payload)][1])
+    for frame in frames:
+        splice.feed(frame)
+    splice.close()
+    assert 0 < len(decoded) < 20
+
+
+def test_tool_calls_and_unknown_fields_are_untouched() -> None:
+    odd = chunk(choice(TEXT, tool_calls=[TOOL_CALL], odd={"text": MARKER}), odd=[1.5, None, MARKER])
+    (seen,) = values(spliced([body([odd], done=False)]))
+    expected = json.loads(json.dumps(odd))
+    expected["choices"][0]["delta"]["content"] = clean(TEXT)
+    assert seen == expected
+    assert [*seen] == [*odd]
+    data = body([chunk(choice(tool_calls=[TOOL_CALL]))])
+    assert spliced([data]) == data
+
+
+def test_a_frame_keeps_its_type_id_and_retry_and_comments_pass() -> None:
+    odd = b"retry: 5\r\nevent: odd\r\nid: 7\r\n: note\r\ndata: "
+    data = odd + json.dumps(chunk(choice(TEXT))).encode() + b"\r\n\r\n"
+    seen = spliced([data])
+    assert seen.startswith(b": note\r\nretry: 5\nevent: odd\nid: 7\ndata: ")
+    for frame in (b": ping\n\n", b"id: 1\n\n", b"retry: 5\n\n", b"event: ping\n\n", b"data: 5\n\n", b"data\n\n"):
+        assert spliced([frame]) == frame
+
+
+def test_a_comment_passes_inside_a_frame_and_while_text_is_held() -> None:
+    splice = Splice()
+    frame = body([chunk(choice(MARKER[:5]))], done=False)
+    assert splice.feed(frame) == b""
+    assert splice.feed(b": ping\n\n") == b": ping\n\n"
+    assert splice.feed(b"data: {") == b""
+    assert splice.feed(b"\n: ping\n") == b": ping\n"
+
+
+def test_numbers_of_any_kind_come_back() -> None:
+    odd = b'data: {"choices":[{"delta":{"content":"\\ue200"}}],"x":[NaN,Infinity,1e400,12345678901234567890123]}\n\n'
+    seen = spliced([odd])
+    assert b"[NaN,Infinity,Infinity,12345678901234567890123]" in seen
+    seen = spliced([odd.replace(b'"x"', "\"é\"".encode())])
+    assert b"[NaN,Infinity,Infinity,12345678901234567890123]" in seen
+
+
+def test_json_that_stays_utf8_splits_no_line_of_any_reader() -> None:
+    text = "é\x85\u2028\u2029" + MARKER
+    seen = spliced([body([chunk(choice(text))], escapes=False, done=False)])
+    assert values(seen)[0]["choices"][0]["delta"]["content"] == "é\x85\u2028\u2029"
+    assert len(seen.decode().splitlines()) == 2
+    assert "é".encode() in seen
