@@ -45,15 +45,20 @@ def _is_end(value: Any) -> bool:
     return isinstance(value, str) or (isinstance(value, dict) and bool(value.get("error")))
 
 
+def up_to_the_end(given: list[Any]) -> list[Any]:
+    """Give the events up to the first that ends a stream, with it: readers stop there."""
+    ends = [number for number, value in enumerate(given) if _is_end(value)]
+    return given[: ends[0] + 1] if ends else given
+
+
 def cleaned(api: str, given: list[Any], *, stopped: bool = False, **options: Any) -> list[Any]:
     """Say what becomes of the events of a stream: what the object view gives of them, up to what ends it."""
-    ends = [number for number, value in enumerate(given) if _is_end(value)]
-    before, behind = given[: ends[0]] if ends else given, given[ends[0] :] if ends else []
-    stops = stopped if not ends else behind[0] != DONE
+    *before, last = up_to_the_end(given) or [{}]
+    has_end = _is_end(last)
 
     def stream() -> Iterator[Any]:
-        yield from copy.deepcopy(before)
-        if stops:
+        yield from copy.deepcopy(before if has_end or not given else [*before, last])
+        if (last != DONE) if has_end else stopped:
             raise StoppedError
 
     view = clean_chat if api == "chat" else clean_responses
@@ -64,7 +69,7 @@ def cleaned(api: str, given: list[Any], *, stopped: bool = False, **options: Any
     except StoppedError:
         pass
     # Two halves of a character are one in JSON.
-    return [*json.loads(json.dumps(found)), *behind]
+    return [*json.loads(json.dumps(found)), *([last] if has_end else [])]
 
 
 # JSON may be written in many ways that mean the same.

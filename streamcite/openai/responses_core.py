@@ -260,7 +260,7 @@ class ResponsesCore(TextsCore):
         waiting, self._waiting = self._waiting, []
         for event, places in waiting:
             for text in map(self._text, places):
-                text.done = text.done or get(event, "type") in _TEXT_ENDS
+                text.done = text.done or get_str(event, "type") in _TEXT_ENDS
         return [self._step(event, places, []) for event, places in waiting]
 
     def _step(self, event: Any, places: list[Place], changes: list[Change]) -> Step:

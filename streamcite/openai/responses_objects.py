@@ -173,7 +173,7 @@ class ResponsesCleaner:
                 event = event if place.write(event, text, new) else None
             else:
                 yield from self._settled(place, text, new)
-        kind = get(event, "type")
+        kind = get_str(event, "type")
         if kind == _ANNOTATION_ADDED and not changes:
             part = Part("answer", get_index(event, "output_index"), get_index(event, "content_index"), "output_text")
             (self._places.get(part.key) or self._begin(part)).announce(event)

@@ -242,7 +242,7 @@ class TextsCore(ABC):
     @property
     def settled(self) -> bool:
         """Say whether nothing is held of any text, and no chunk waits for another."""
-        return not any([text.holds for text in self._texts.values()])
+        return not any(text.holds for text in self._texts.values())
 
     @abstractmethod
     def more(self, chunk: Any) -> tuple[Text, list[Event]] | None:

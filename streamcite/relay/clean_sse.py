@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from streamcite.driver import Given, adrive
 from streamcite.sse.decode import DEFAULT_MAX_LINE
@@ -41,14 +41,17 @@ class CleanSSE(AsyncIterator[bytes]):
     """Iterate over the bytes of a stream of server-sent events, cleaned as `Splice` does: a body for a response.
 
         async def answer(request):
-            upstream = ...  # the response of a model's server, whose body streams
-            return StreamingResponse(CleanSSE(upstream.aiter_bytes()), media_type="text/event-stream")
+            upstream = await client.chat.completions.create(**await request.json(), stream=True)
+            cleaned = CleanSSE(upstream.response.aiter_bytes(), closes=upstream)
+            return StreamingResponse(cleaned, media_type="text/event-stream")
 
-    What was given is closed once: at its end, at an error in it, by `aclose`, or at the end of an ``async with`` block.
-    An error of it is raised behind what was held, so that what was cut ends as a cut.
+    What was given is closed once: at its end, at an error in it, by `aclose`, at the end of an ``async with`` block, or
+    when the task that waits for it is cancelled, as servers do when their client is gone. An error of it is raised
+    behind what was held, so that what was cut ends as a cut.
 
     Args:
         stream: the bytes of the body as they come, cut anywhere, without a content encoding.
+        closes: what is closed with the stream, by its ``aclose`` or ``close``: mostly the response.
         api: as for `Splice`, like all that follows.
         sources: see there.
         annotations: see there.
@@ -67,6 +70,7 @@ class CleanSSE(AsyncIterator[bytes]):
         self,
         stream: AsyncIterable[bytes],
         *,
+        closes: object = None,
         api: Api | None = None,
         sources: Mapping[str, Source] | None = None,
         annotations: When = "streamed",
@@ -78,7 +82,7 @@ class CleanSSE(AsyncIterator[bytes]):
             raise TypeError(f"stream: must be an asynchronous iterable of bytes, not {type(stream).__name__}")
 
         splice = Splice(api=api, sources=sources, annotations=annotations, unit=unit, max_line=max_line, **options)
-        self._given = Given(aiter(stream), stream)
+        self._given = Given(aiter(stream), stream, closes)
         self._cleaned = adrive(_Core(splice), self._given)
 
     async def aclose(self) -> None:

@@ -20,7 +20,7 @@ from streamcite.annotations import AnnotationOptions
 from streamcite.openai.chat_core import ChatCore, choices_of
 from streamcite.openai.chat_objects import ChatCleaner
 from streamcite.openai.frames import DONE, json_reader, read_any_json
-from streamcite.openai.objects import fields, get
+from streamcite.openai.objects import fields
 from streamcite.openai.responses_core import ResponsesCore
 from streamcite.openai.responses_objects import ResponsesCleaner
 from streamcite.options import ParserOptions
@@ -30,7 +30,7 @@ from .marks import BACKSLASH
 
 Api: TypeAlias = Literal["chat", "responses"]
 
-# So many bytes of events that were not read are kept: 16,000 chunks of chat, which are more than nearly every answer has.
+# So many bytes of events that were not read are kept: 16,000 chunks of chat, more than nearly every answer has.
 MAX_KEPT = 4 * 2**20
 _BOM = b"\xef\xbb\xbf"
 _NUMBER = b'"sequence_number":'
@@ -55,9 +55,7 @@ class EventCleaner:
         ValueError, TypeError: as `CitationParser`.
     """
 
-    def __init__(
-        self, api: Api | None, wanted: AnnotationOptions, options: ParserOptions, *, max_waiting: int
-    ) -> None:
+    def __init__(self, api: Api | None, wanted: AnnotationOptions, options: ParserOptions, *, max_waiting: int) -> None:
         self._options = options
         self._counts = wanted.sources is not None and wanted.annotations != "off"
         self._wanted = wanted if self._counts else replace(wanted, sources=None)
@@ -72,6 +70,7 @@ class EventCleaner:
         self._named = False  # whether the frames name the types of the events
         self._needs_deltas = False  # whether only events with a delta may pass unread, as others may add to a text
         self._shift = 0
+        self._settled = True  # whether nothing is held nor waits
         self.watches = self._counts  # whether annotations of the server's must be read: they would be moved
         self.quiet: bool = False  # until the first event was read
         self.plain: bool = False
@@ -119,7 +118,7 @@ class EventCleaner:
         """Settle what is held, and give what waits: the stream has ended, or ``stopped``."""
         if self._cleaner is None:
             return b""
-        if not self.quiet:
+        if not self._settled:
             self._read_skipped()
         return self._frames_of(self._cleaner.end(stopped=stopped))
 
@@ -172,9 +171,9 @@ class EventCleaner:
     def _counts_in(self, value: dict[str, Any], payload: bytes) -> bool:
         """Say whether it matters for an event what came before of which the core has not read all."""
         if self._api == "responses":
-            if not (self.quiet or value.get("delta")):
+            if not (self._settled or value.get("delta")):
                 return True
-        elif any([fields(choice).get("finish_reason") for choice in choices_of(value)]):
+        elif any(fields(choice).get("finish_reason") for choice in choices_of(value)):
             return True
         return (b"annotation" in payload or (BACKSLASH in payload and b"\\u00" in payload)) and _hosts(value)
 
@@ -214,23 +213,21 @@ class EventCleaner:
             self.watches = True  # something was left out
             self._sent.clear()
         self._shift = 0 if is_chat else cleaner.shift
-        self.quiet = cleaner.settled
+        self.quiet = self._settled = cleaner.settled
         self.plain = self.quiet and not (self._shift or self._needs_deltas)
         return cleaned
 
     def _frame_of(self, item: dict[str, Any]) -> bytes:
-        for number, (value, event, frame) in enumerate(self._sent):
-            if value is item:
-                del self._sent[number]
-                break
-        else:
+        number = next((number for number, sent in enumerate(self._sent) if sent[0] is item), None)
+        if number is None:
             self.watches = True
-            return _encoded(item, event=item.get("type") if self._named else None, ascii=True)
+            return _encoded(item, event=item.get("type") if self._named else None, escaped=True)
+        _, event, frame = self._sent.pop(number)
         if self._is_of(event.data, item):
             return frame
         self.watches = True
         retry = b"" if event.retry is None else b"retry: %d\n" % event.retry
-        return retry + _encoded(item, event=event.event, id=event.id, ascii=event.data.isascii())
+        return retry + _encoded(item, event=event.event, id=event.id, escaped=event.data.isascii())
 
     def _is_of(self, payload: bytes, item: dict[str, Any]) -> bool:
         """Say whether a payload is still what this holds."""
@@ -261,9 +258,9 @@ def _hosts(value: Any) -> bool:
     return False
 
 
-def _encoded(value: Any, *, event: str | None, id: str | None = None, ascii: bool) -> bytes:
+def _encoded(value: Any, *, event: str | None, id: str | None = None, escaped: bool) -> bytes:
     """Encode a frame; with escapes for all but ASCII where what came had them."""
-    if not ascii:
+    if not escaped:
         try:
             return encode_json(value, event=event, id=id)
         except ValueError:  # a number that JSON has not, but some servers write
