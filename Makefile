@@ -26,7 +26,7 @@ EMPTY :=
 COMMA := ,
 # Tests that take no branch of the core which the others leave: they run without the tracer, which doubles their time.
 UNTRACED := $(filter-out %_hostile.py %_views.py,$(wildcard tests/test_openai_*.py tests/test_cli*.py \
-	tests/test_testing*.py)) $(addprefix tests/test_,$(addsuffix .py,benchmarks conftest demo examples readme reference \
+	tests/test_testing*.py tests/test_splice*.py)) tests/test_clean_sse.py $(addprefix tests/test_,$(addsuffix .py,benchmarks conftest demo examples readme reference \
 	sse_wire upstreams))
 CORE_FILES := $(subst $(EMPTY) ,$(COMMA),$(CORE:%=*/site-packages/streamcite/%.py))
 
@@ -51,11 +51,12 @@ lint: $(VENV)/dev.stamp ## Run ruff, mypy and pyright
 demo: $(VENV)/cli.stamp ## Stream a recorded answer into the terminal; ARGS goes to `streamcite demo`
 	@$(BIN)/streamcite demo $(ARGS)
 
-bench: $(VENV)/cli.stamp ## Measure the core, the adapters, the sources and the resolver; ARGS goes to each
+bench: $(VENV)/cli.stamp ## Measure the core, the adapters, the sources, the resolver and the splice; ARGS goes to each
 	$(BIN)/python -m benchmarks core $(ARGS)
 	$(BIN)/python -m benchmarks openai $(ARGS)
 	$(BIN)/python -m benchmarks sources $(ARGS)
 	$(BIN)/python -m benchmarks resolve $(ARGS)
+	$(BIN)/python -m benchmarks splice $(ARGS)
 
 clean: ## Remove the environment and all that was built
 	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache

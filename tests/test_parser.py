@@ -584,3 +584,11 @@ class Odd(str):
 def test_an_error_of_the_delta_itself_is_not_renamed() -> None:
     with pytest.raises(TypeError, match=r"^odd$"):
         CitationParser().feed(Odd("a"))
+
+
+def test_whether_anything_is_held() -> None:
+    parser = CitationParser()
+    assert not parser.holds
+    for delta, holds in (("a", False), ("\ue200", True), ("cite\ue202", True), ("x", True), ("\ue201", False)):
+        parser.feed(delta)
+        assert parser.holds == holds == bool(parser.held)

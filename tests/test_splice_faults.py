@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from streamcite import CitationParser, Source
+from streamcite import Source
 from streamcite.relay import Splice, SpliceClosed, cleaner
 from streamcite.sse import LineTooLong
 from tests import responses_streams as rs
@@ -210,14 +210,6 @@ def test_a_marker_whose_end_repeats_without_end_waits_no_more_than_a_line() -> N
         seen += splice.feed(done)
         assert held_by(splice) < 25_000 + cleaner.MAX_KEPT
     assert seen.count(b"output_text.done") > 50
-
-
-def test_held_text_is_looked_for_at_the_same_cost_however_long_it_is() -> None:
-    parser = CitationParser()
-    assert not parser.holds
-    for delta, holds in (("a", False), ("\ue200", True), ("cite\ue202", True), ("x", True), ("\ue201", False)):
-        parser.feed(delta)
-        assert parser.holds == holds == bool(parser.held)
 
 
 # Mistakes in the program

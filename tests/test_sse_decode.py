@@ -461,3 +461,23 @@ def test_the_short_way_leads_where_the_long_one_does(frame: bytes, end: bytes) -
         long.feed(b"\n")
         assert short.feed(stream) == read(long, single(stream))
         assert (short.close(), short.last_event_id, short.retry) == (long.close(), long.last_event_id, long.retry)
+
+
+def test_whether_a_frame_is_open() -> None:
+    decoder = SSEDecoder()
+    assert not decoder.in_frame
+    for data, is_open in (
+        (b"\xef\xbb", True),
+        (b"\xbf", False),
+        (b": a comment\n", False),
+        (b"\n", False),
+        (b"id: 1", True),
+        (b"\r", True),
+        (b"\n: another\n", True),
+        (b"\r", False),
+        (b"\n", False),
+        (b"data: 5\n\n", False),
+        (b"data: 5\n\ndata", True),
+    ):
+        decoder.feed(data)
+        assert decoder.in_frame == is_open
