@@ -26,8 +26,8 @@ EMPTY :=
 COMMA := ,
 # Tests that take no branch of the core which the others leave: they run without the tracer, which doubles their time.
 UNTRACED := $(filter-out %_hostile.py %_views.py,$(wildcard tests/test_openai_*.py tests/test_cli*.py \
-	tests/test_testing*.py tests/test_splice*.py)) tests/test_clean_sse.py $(addprefix tests/test_,$(addsuffix .py,benchmarks conftest demo examples readme reference \
-	sse_wire upstreams))
+	tests/test_testing*.py tests/test_splice*.py)) $(addprefix tests/test_,$(addsuffix .py,benchmarks clean_sse \
+	conftest demo examples readme reference sse_wire upstreams))
 CORE_FILES := $(subst $(EMPTY) ,$(COMMA),$(CORE:%=*/site-packages/streamcite/%.py))
 
 help: ## List the targets
