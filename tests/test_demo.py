@@ -8,7 +8,7 @@ import signal
 import socket
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stdout, suppress
 from types import SimpleNamespace
@@ -16,15 +16,15 @@ from typing import Any
 
 import click
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from openai import AsyncOpenAI
-from rich.text import Text
 
 from streamcite import Citation, clean, parse
 from streamcite.cli import demo
-from streamcite.cli import terminal as terminal_view
-from streamcite.cli.plain import Plain
+from streamcite.cli.output import Output
+from streamcite.cli.view import Plain
+from streamcite.links import ResolvedEvent
+from streamcite.render.plain import PlainRenderer
+from streamcite.render.terminal import TerminalRenderer
 from streamcite.sse import encode
 from streamcite.testing import RecordedAnswer, recorded_answers, serve
 from tests.processes import ENVIRONMENT, PATIENCE, finish, receive, run, running, terminal
@@ -109,11 +109,26 @@ def chunk(content: str) -> bytes:
 
 def plain_text(answer: RecordedAnswer) -> str:
     text, order = numbered(answer)
-    entries = [
-        "\n    ".join([f"[{number}] {source.title}", str(source.url), *cited_lines(answer, source.id)])
-        for number, source in enumerate((answer.sources[source_id] for source_id in order), 1)
-    ]
-    return "\n\n".join([text + "\n\nSources", *entries]) + "\n"
+    entries = []
+    for number, source_id in enumerate(order, 1):
+        source, lines = answer.sources[source_id], [int(line.split()[0][1:]) for line in cited_lines(answer, source_id)]
+        entries.append(f"{number}. {source.title}{ranges(lines)}: {source.url}\n")
+    aloud = re.sub(r"(?:\[\d\])+", in_words, text)
+    return f"{aloud.rstrip()}\n\nSources:\n{''.join(entries)}"
+
+
+def in_words(found: re.Match[str]) -> str:
+    *first, last = dict.fromkeys(re.findall(r"\d", found[0]))
+    words = f"(sources {', '.join(first)} and {last})" if first else f"(source {last})"
+    before, behind = found.string[: found.start()], found.string[found.end() :]
+    return " " * (not before[-1:].isspace()) + words + " " * behind[:1].isalnum()
+
+
+def ranges(lines: list[int]) -> str:
+    firsts = [line for line in lines if line - 1 not in lines]
+    lasts = [line for line in lines if line + 1 not in lines]
+    spans = [f"{first} to {last}" if last > first else f"{first}" for first, last in zip(firsts, lasts, strict=True)]
+    return f", line{'s' * (len(lines) > 1)} {', '.join(spans)}" if lines else ""
 
 
 @every_answer
@@ -141,10 +156,10 @@ def test_each_piece_is_printed_before_the_next_comes() -> None:
         scripted(*parts, encode("[DONE]")) as (url, more),
         running("demo", "--base-url", url, "--model", "m", env=KEY) as process,
     ):
-        for expected in ("Hello", " wor", "ld.", "[1] Bye"):
+        for expected in ("Hello", " wor", "ld.", " (source 1) Bye"):
             assert receive(process.stdout, len(expected)).decode() == expected
             more()
-        assert finish(process) == (0, b"\n\nSources\n\n[1] id1\n", b"")
+        assert finish(process) == (0, b"\n\nSources:\n1. id1\n", b"")
 
 
 def test_the_environment_changes_nothing() -> None:
@@ -288,7 +303,7 @@ def test_a_terminal_shows_the_beginning_while_the_rest_is_to_come() -> None:
         "Head",
         "Some bold text.[1]",
         f"Sources {'─' * 72}",
-        "[1] id1 (L1)",
+        "[1] id1, line 1",
     ]
 
 
@@ -367,10 +382,10 @@ def test_a_terminal_that_can_do_nothing_gets_plain_text(name: str) -> None:
 
 @pytest.mark.parametrize("size", ["0", "00", "-1", "", "x", "²", "9" * 20])
 def test_a_size_in_the_environment_that_is_none_is_not_heeded(size: str) -> None:
-    with tempfile.TemporaryFile("w") as file, redirect_stdout(file), pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", size)
         patch.setenv("LINES", size)
-        terminal_view.Terminal()
+        TerminalRenderer()
         assert not {"COLUMNS", "LINES"} & os.environ.keys()
 
 
@@ -385,61 +400,12 @@ def test_a_size_in_the_environment_is_heeded() -> None:
     assert answer_lines(screen) == ["Some", "words."]
 
 
-CODE = "```\n" + "x = 1\n\n" * 1000
-
-
-@given(st.lists(st.sampled_from(["a", "\n", " ", "\n\n", "```\n", "~~~\n"])))
-def test_blocks_are_the_same_however_they_come(pieces: list[str]) -> None:
-    ended: list[str] = []
-    last = ""
-    for piece in pieces:
-        *more, last = terminal_view._blocks(last + piece)
-        ended += more
-    assert [*ended, last] == terminal_view._blocks("".join(pieces))
-    assert "".join([*ended, last]) == "".join(pieces)
-
-
-def test_a_block_is_scanned_once_whatever_is_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    found: list[str] = []
-    pattern = terminal_view._BLANK_LINE_OR_FENCE
-
-    class Counting:
-        def finditer(self, text: str) -> Iterator[re.Match[str]]:
-            found.append("scan")
-            for match in pattern.finditer(text):
-                found.append(match[0])
-                yield match
-
-    monkeypatch.setattr(terminal_view, "_BLANK_LINE_OR_FENCE", Counting())
-    assert terminal_view._blocks(CODE) == [CODE]
-    assert found == ["scan", "```", *["\n\n"] * 1000]
-
-
-def test_pieces_that_have_come_are_drawn_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[str] = []
-
-    def markdown(text: str) -> Text:
-        drawn.append(text)
-        return Text(text)
-
-    monkeypatch.setattr(terminal_view, "markdown", markdown)
-    with tempfile.TemporaryFile("w") as file, redirect_stdout(file), terminal_view.Terminal() as view:
-        for _ in range(3):
-            view.draw()
-        for piece in re.split("(?<=\n)", CODE):
-            view.write(piece)
-        assert drawn == []
-        for _ in range(3):
-            view.draw()
-        assert drawn == [CODE]
-
-
 def test_an_answer_that_is_there_is_drawn_once() -> None:
     shown: list[str] = []
 
     class Recorder(Plain):
-        def write(self, text: str) -> None:
-            shown.append(text)
+        def feed(self, events: Iterable[ResolvedEvent]) -> None:
+            shown.extend(map(str, events))
 
         def draw(self) -> None:
             shown.append("drawn")
@@ -452,7 +418,7 @@ def test_an_answer_that_is_there_is_drawn_once() -> None:
                 )
 
     with tempfile.TemporaryFile("w") as file, redirect_stdout(file):
-        asyncio.run(demo._answer(Ask(AsyncOpenAI, "", "", ""), {}, Recorder()))
+        asyncio.run(demo._answer(Ask(AsyncOpenAI, "", "", ""), {}, Recorder(PlainRenderer(), Output())))
     assert shown[:1000] == ["x"] * 1000
     assert set(shown[1000:]) == {"drawn"}
 
@@ -481,7 +447,7 @@ AS_DATA = [
     (f"```\nx = 1{MARKER}\n\ny⁅2⁆\n```\n\nend", " x = 1[1]\n\n y[2]\n\nend"),
     ("[bold]rich[/bold] [/nothing] :smile:", "[bold]rich[/bold] [/nothing] :smile:"),
     ("half \ud83d and \ud83d\ude00", "half � and 😀"),
-    ("# One\n\n## Two\n\n1. a\n\n2. b\n\nend", "One\n\nTwo\n\n 1 a\n\n 2 b\n\nend"),
+    ("# One\n\n## Two\n\n1. a\n\n2. b\n\nend", "One\n\nTwo\n\n 1 a\n 2 b\n\nend"),
 ]
 
 
@@ -507,7 +473,10 @@ def test_a_real_server_whose_sources_are_not_known(
     text = (
         f"One.{MARKER} Two.\ue200cite\ue202b\ue202turn0file1\ue202L1-L3\ue202L8-L13\ue201 Three.\ue200cite\ue202c\ue201"
     )
-    shown = "One.[1] Two.[2][1] Three.[3]\n\nSources\n\n[1] turn0file1 (L8-L13, L1-L3)\n\n[2] b\n\n[3] c\n"
+    shown = (
+        "One. (source 1) Two. (sources 2 and 1) Three. (source 3)\n\n"
+        "Sources:\n1. turn0file1, lines 1 to 3, 8 to 13\n2. b\n3. c\n"
+    )
     with serve([RecordedAnswer(id="mine", text=text)]) as server:
         given = run("demo", "--base-url", server.base_url, "--model", "mine", "--question", "Why?", env=KEY)
         for name, value in {**KEY, "OPENAI_BASE_URL": server.base_url}.items():

@@ -21,6 +21,7 @@ from .input import Utf8, json_deltas, open_input
 from .material import material
 from .output import Output, OutputClosed
 from .prompt import prompt
+from .render import render
 from .report import report
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -62,6 +63,7 @@ def streamcite() -> None:
 streamcite.add_command(prompt)
 streamcite.add_command(material)
 streamcite.add_command(check)
+streamcite.add_command(render)
 
 
 def _reads_an_answer(command: _F) -> _F:

@@ -11,21 +11,12 @@ import click
 from openai import APIError, APIStatusError, AsyncOpenAI, DefaultAsyncHttpxClient
 from openai.types.chat import ChatCompletionChunk
 
-from streamcite import Citation, Source
+from streamcite import Citation, Resolver, Source
 from streamcite.openai import chat_events
 from streamcite.testing import RecordedAnswer, recorded_answers, serve
 
-from .cited import CitedSource
 from .output import Output
-from .plain import Plain
-from .terminal import Terminal
-from .view import View
-
-# Names of terminals of which nothing is known.
-_INCAPABLE = {"", "dumb", "unknown"}
-
-# Seconds between two drawings, at least: as often as makes it look smooth.
-_PAUSE = 0.04
+from .view import View, best_view
 
 
 def print_answers() -> None:
@@ -115,44 +106,32 @@ def _reason(error: Exception) -> str:
 
 
 def _show(ask: _Ask, sources: Mapping[str, Source]) -> None:
-    capable = os.environ.get("TERM", "").lower() not in _INCAPABLE
-    view: View = Terminal() if capable and Output().isatty() else Plain()
-    view.ask(ask.question, ask.model, ask.base_url)
-    if cited := asyncio.run(_answer(ask, sources, view)):
-        view.sources(cited)
+    view = best_view()
+    view.ask(ask.question, f"{ask.model} at {ask.base_url}")
+    asyncio.run(_answer(ask, sources, view))
 
 
-async def _answer(ask: _Ask, sources: Mapping[str, Source], view: View) -> list[CitedSource]:
-    """Show an answer as it comes; return the sources it cites, in the order of their numbers."""
-    clock = asyncio.get_running_loop().time
+async def _answer(ask: _Ask, sources: Mapping[str, Source], view: View) -> None:
+    """Show an answer as it comes."""
     with view:
         reading = asyncio.create_task(_read(ask, sources, view))
-        pause = _PAUSE
         while not reading.done():
-            await asyncio.wait([reading], timeout=pause)
-            began = clock()
+            await asyncio.wait([reading], timeout=view.pause)
             view.draw()
-            # However much there is to draw, most of the time is left to read.
-            pause = max(_PAUSE, 4 * (clock() - began))
-        return reading.result()
+        reading.result()
 
 
-async def _read(ask: _Ask, sources: Mapping[str, Source], view: View) -> list[CitedSource]:
-    """Give an answer to the view, each source under a number of its own; return the sources in that order."""
-    cited: dict[str, CitedSource] = {}
+async def _read(ask: _Ask, sources: Mapping[str, Source], view: View) -> None:
+    """Give an answer to the view; of a source that is not known there is only the id."""
+    known = dict(sources)
+    resolver = Resolver(known)
     empty = True
     async with chat_events(ask.chunks()) as events:
         async for event in events:
             empty = False
-            view.write(str(event))
-            if isinstance(event, Citation):
-                for source_id, locator in event.references:
-                    known = sources.get(source_id) or Source(source_id)
-                    source = cited.setdefault(source_id, CitedSource(len(cited) + 1, known))
-                    if locator:
-                        source.locators[locator] = None
-                for source_id in dict.fromkeys(event.source_ids):
-                    view.cite(cited[source_id])
+            for source_id in event.source_ids if isinstance(event, Citation) else ():
+                known.setdefault(source_id, Source(source_id))
+            view.feed(resolver.feed([event]))
     if empty:
         raise click.ClickException(f"{ask.base_url}: the answer is empty")
-    return list(cited.values())
+    view.feed(resolver.close())

@@ -18,6 +18,8 @@ Show sources to a model, and tell it how to cite them:
   streamcite prompt --material tool
 Find what is wrong with its citations:
   streamcite check answer.txt --sources sources.json
+Show it with its citations, as text, Markdown, HTML or in the terminal:
+  streamcite render answer.txt --sources sources.json
 Also while the answer is being written:
   some-model | streamcite clean
 
@@ -144,4 +146,29 @@ Example:
       ^~~~~~~~~~~~~~~
 
 Exit status: 0 nothing found; 1 something was; 2 bad use or input.
+"""
+
+RENDER = """\
+Show an answer with numbered citations and its sources.
+
+Reads ANSWER, or standard input, and the sources that it can cite: a JSON list as the command material reads. Each piece
+is printed as soon as it is certain, also while the answer is being written. A citation of what is no source is left
+out; the command check tells of it. Links go to http, https and mailto only.
+
+\b
+Printed with --to
+  plain      text that reads well aloud: (source 1), and a list of sources
+  markdown   the answer's own Markdown, with links: [1](<https://...>), and a list
+             of the sources without a URL
+  footnotes  the same with footnotes: [^1]
+  html       HTML without a page round it, safe to be put into one
+  terminal   in colour, drawn while it comes; plain where that is no terminal
+
+\b
+Example:
+  $ echo '[{"id": "a1", "title": "Hours", "text": "Open till nine."}]' >s.json
+  $ printf 'Till nine.\\ue200cite\\ue202a1\\ue201' >answer.txt
+  $ streamcite render answer.txt --sources s.json --to plain
+  Till nine. (source 1)
+...
 """

@@ -1,28 +1,25 @@
-"""Markdown as the demo draws it in a terminal: by rich, but for what rich draws poorly."""
+"""Markdown in a terminal: drawn by rich, but for what rich draws poorly."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar, cast
 
-from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.markdown import Heading, Markdown, MarkdownElement, TableDataElement, TableElement
 from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-# Without HTML: ``List<int>`` is text then, while rich would draw nothing for the tag.
-_PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
-
 # Colours of the terminal itself, which are made to be read on its background.
 _CODE_THEME = "ansi_dark"
 
 
-def markdown(text: str) -> Markdown:
-    """Give what draws a Markdown text."""
+def markdown(tokens: Sequence[Token]) -> Markdown:
+    """Give what draws a text, of which these are the tokens."""
     drawn = _Markdown("", code_theme=_CODE_THEME)
-    drawn.parsed = _PARSER.parse(text)
+    drawn.parsed = list(tokens)
     return drawn
 
 
