@@ -19,9 +19,12 @@ PACKAGE := pyproject.toml README.md LICENSE $(shell find streamcite -name __pyca
 AIMOCK := @copilotkit/aimock@~1.43.0
 # The modules whose every branch a test must take.
 CORE := annotations body driver event_streams events fields format grammar guide history ids json_values links \
-	lint/bare lint/findings lint/inline lint/linter lint/markdown lint/punctuation lint/sentences markdown/contents \
-	markdown/leaves material/content material/joining material/messages material/read material/render material/safe \
-	material/scan options parser prompt resolve source sources spacing sse/decode sse/encode stream units
+	lint/bare lint/findings lint/inline lint/linter lint/markdown lint/punctuation lint/sentences \
+	markdown/contents markdown/leaves material/content material/joining material/messages material/read \
+	material/render material/safe material/scan options parser prompt render/cited render/flow render/html \
+	render/inlines render/lines render/links render/markdown render/newlines render/pieces render/plain \
+	render/stage render/structure render/terminal resolve source sources spacing sse/decode sse/encode stream \
+	units
 EMPTY :=
 COMMA := ,
 # Tests that take no branch of the core which the others leave: they run without the tracer, which doubles their time.

@@ -111,6 +111,13 @@ def test_pieces_are_what_the_whole_is(text: str) -> None:
     assert again.feed(text) == ended
 
 
+def test_a_piece_ends_where_a_block_begins_for_certain() -> None:
+    texts = ["a\n\n", "- b\n\n- c\n\n  d\n \n", "1986 e\n\n", "```\nf\n\ng\n~~~\n```\n\n", "    h\n\n    i\n\n", "*j*"]
+    pieces = Pieces()
+    assert [piece for character in "".join(texts) for piece in pieces.feed(character)] == texts[:-1]
+    assert pieces.open == texts[-1]
+
+
 @given(markdown)
 def test_it_is_what_markdown_it_makes_of_it(text: str) -> None:
     text = text.replace("[", "")
@@ -135,6 +142,8 @@ PLACES = [
     (f"[a]{M}(https://b.example) c", '<p><a href="https://b.example">a</a>@ c</p>'),
     (f"<https://b.{M}example> c", '<p><a href="https://b.example">https://b.example</a>@ c</p>'),
     (f"![a{M}](https://b.example/c) d", '<p><a href="https://b.example/c">a</a>@ d</p>'),
+    (f"[![a{M}](https://b.example{M} 't{M}')](https://c.example)", '<p><a href="https://c.example">a</a>@@@</p>'),
+    ("![a ![b\nc](https://b.example)](https://c.example)", '<p><a href="https://c.example">a b c</a></p>'),
     (f"a\\{M}*b*", "<p>a*@b*</p>"),
     (f"- a{M}\n- b", "<ul>\n<li>a@</li>\n<li>b</li>\n</ul>"),
     (f"-{M} a", "<ul>\n<li>@a</li>\n</ul>"),
@@ -144,6 +153,7 @@ PLACES = [
     (f"```\na{M}\nb\n```", "<pre><code>a@\nb\n</code></pre>"),
     (f"```{M}\na\n```", "<pre><code>@a\n</code></pre>"),
     (f"```\na\n```{M}\nb", "<pre><code>a\n</code></pre>\n<p>@</p>\n<p>b</p>"),
+    (f"```\na\n```{M}{M}", "<pre><code>a\n</code></pre>\n<p>@@</p>"),
     (f"```\na\n```{M}", "<pre><code>a\n</code></pre>\n<p>@</p>"),
     (f"- ```\n  a\n  ```{M}", "<ul>\n<li>\n<pre><code>a\n</code></pre>\n<p>@</p>\n</li>\n</ul>"),
     (f"    a{M}\n\tb", "<pre><code>a@\nb\n</code></pre>"),
@@ -161,7 +171,10 @@ PLACES = [
 @pytest.mark.parametrize(("text", "expected"), PLACES)
 def test_where_a_citation_is_drawn(text: str, expected: str) -> None:
     html = answer_of(render_html(resolve(text, SOURCES)))
-    assert html.replace(CHIP_1, "@").replace(' dir="auto"', "") == f"{expected}\n"
+    assert (
+        re.sub(r'data-citation="\d+"', 'data-citation="0"', html).replace(CHIP_1, "@").replace(' dir="auto"', "")
+        == f"{expected}\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -274,6 +287,17 @@ def test_a_source_that_comes_before_its_piece_ends_is_drawn() -> None:
 def test_a_citation_that_was_prose_is_text() -> None:
     [cited] = (event for event in resolve(f"{cite('t1')}", SOURCES) if isinstance(event, Cited))
     assert render_html([replace(cited, text="words", links=())]) == '<p dir="auto">words</p>\n'
+
+
+def test_what_is_shown_of_another_marker_is_text() -> None:
+    text = '\ue200entity\ue202["x","<Ada>"]\ue201\ue200cite\ue202#\ue201'
+    assert render_html(resolve(text, SOURCES, malformed="keep")).startswith('<p dir="auto">&lt;Ada&gt;\ue200cite')
+
+
+def test_many_citations_that_would_change_the_text_stand_at_its_end() -> None:
+    read = answer_of(render_html(resolve(f"a *b{M}*c" * 30, SOURCES)))
+    assert len(Reader(read).chips) == 30
+    assert CHIP.sub("", read) == f'<p dir="auto">{"a <em>b</em>c" * 30}</p>\n'
 
 
 @pytest.mark.parametrize("events", [[1], [None], [resolve(cite("t1"), SOURCES)[0].citation]])  # type: ignore[union-attr]

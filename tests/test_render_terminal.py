@@ -1,5 +1,6 @@
 """Answers in a terminal: what is on its screen."""
 
+import os
 from collections.abc import Iterable, Iterator
 
 import pytest
@@ -65,6 +66,7 @@ def lines(text: str) -> list[str]:
         (f"- a{M}\n- b\n\n{M}\n\nc", [" • a[1]", " • b[1]", "", "c"]),
         (f"a{cite('x')} b{cite('x9')}", ["a b"]),
         (f"{M}", ["[1]"]),
+        ("\n\na", ["a"]),
         (f"a\r\n{M}\x1b[31mb", ["a [1]\ufffd[31mb"]),
         (f"\ud83d\ude00 \ud83d{M}\ude00", ["😀 [1]😀"]),
         (f"⁅1⁆{M}", ["[1][1]"]),
@@ -145,6 +147,17 @@ def test_an_answer_that_breaks_off_leaves_what_has_come() -> None:
     assert renderer.close() == ""
     with pytest.raises(RendererClosed):
         renderer.feed([])
+
+
+def test_a_citation_in_front_of_a_block_that_begins_is_part_of_it() -> None:
+    assert shown([resolve(f"One.\n\n{M}Two.", SOURCES)]).lines[:3] == ["One.", "", "[1]Two."]
+
+
+def test_a_size_that_is_none_is_not_heeded() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "0")
+        TerminalRenderer()
+        assert "COLUMNS" not in os.environ
 
 
 def test_a_question() -> None:

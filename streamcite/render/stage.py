@@ -96,9 +96,6 @@ class Waiting:
     def __init__(self) -> None:
         self._links: dict[int, tuple[Link, ...]] = {}
 
-    def __bool__(self) -> bool:
-        return bool(self._links)
-
     def add(self, cited: Cited) -> None:
         """Take the next citation."""
         self._links[cited.index] = cited.links

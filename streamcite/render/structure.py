@@ -141,15 +141,13 @@ def _settled(children: Sequence[Token], pattern: re.Pattern[str]) -> Iterator[To
 
     for token in children:
         if token.type == "image":
-            source = token.attrs.pop("src")
-            alt = "".join(_words(token.children or []))
-            shown = [_text(cut(alt))]
-            if not links:
-                link = Token("link_open", "a", 1, attrs={"href": source})
-                shown = [link, *shown, Token("link_close", "a", -1)]
-                link.attrs["href"] = normalizeLink(cut(str(source)))
+            alt = _text(cut("".join(_words(token.children or []))))
+            href = normalizeLink(cut(str(token.attrs["src"])))
             cut(str(token.attrs.get("title", "")))
-            yield from shown
+            if links:
+                yield alt
+            else:
+                yield from (Token("link_open", "a", 1, attrs={"href": href}), alt, Token("link_close", "a", -1))
         else:
             if token.type == "link_open":
                 links += 1
@@ -170,9 +168,10 @@ def _settled(children: Sequence[Token], pattern: re.Pattern[str]) -> Iterator[To
 
 def _words(children: Sequence[Token]) -> Iterator[str]:
     for token in children:
-        yield " " if token.type in ("softbreak", "hardbreak") else token.content
         if token.type == "image":
             yield from _words(token.children or [])
+        else:
+            yield " " if token.type in ("softbreak", "hardbreak") else token.content
 
 
 def _with_paragraphs(tokens: Sequence[Token], behind: dict[int, list[str]]) -> Iterator[Token]:
