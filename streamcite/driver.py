@@ -7,7 +7,7 @@ chunks that are just deltas.
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncGenerator, Generator, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from typing import Any, Protocol, TypeVar
 
 _T = TypeVar("_T")
@@ -26,6 +26,19 @@ class Core(Protocol[_T]):
 
     def end(self, *, stopped: bool) -> list[_T]:
         """Give what comes of the end of the stream; ``stopped`` if an error was its end."""
+
+
+class Resolving(Protocol):
+    """What is between the items that a core gives and those that are handed out, which it may add to."""
+
+    def passes(self, item: Any) -> bool:
+        """Say whether the item that comes next is handed out as it is, and nothing is told before it."""
+
+    def take(self, waiting: list[Any], *, last: bool) -> Any:
+        """Give what comes next, with items taken out of those that wait, the next one last; None if there is nothing.
+
+        ``last`` if no more will wait.
+        """
 
 
 class Given:
@@ -61,11 +74,25 @@ class Given:
         """Give what was read and not handed out yet, in order."""
         return self._pending[::-1]
 
-    def hand_out(self, items: list[_T]) -> Iterator[_T]:
-        """Give the items one by one; until then they are pending."""
+    @property
+    def waiting(self) -> int:
+        """Give how many these are."""
+        return len(self._pending)
+
+    def hand_out(
+        self, items: list[Any], take: Callable[..., Any] | None = None, *, last: bool = False
+    ) -> Iterator[Any]:
+        """Give the items one by one; until then they are pending.
+
+        With ``take`` of something `Resolving` it gives what comes of them, each made when it is asked for.
+        """
         self._pending = pending = items[::-1]
-        while pending:
-            yield pending.pop()
+        if take is None:
+            while pending:
+                yield pending.pop()
+        else:
+            while (item := take(pending, last=last)) is not None:
+                yield item
 
     def close(self) -> None:
         """Close what is open, the iterator before what it came from; an error in one does not leave the rest open."""
@@ -99,10 +126,14 @@ class Given:
                     await self._aclose()
 
 
-def drive(core: Core[_T], given: Given) -> Generator[_T, None, None]:
-    """Read all chunks through a core. An error of the stream is raised behind what was held."""
+def drive(core: Core[Any], given: Given, resolver: Resolving | None = None) -> Generator[Any, None, None]:
+    """Read all chunks through a core. An error of the stream is raised behind what was held.
+
+    With a resolver what the core gives goes through that.
+    """
     given.begin()
     failure: Exception | None = None
+    take = None if resolver is None else resolver.take
     read, deltas = core.read, given.deltas
     try:
         while True:
@@ -114,21 +145,22 @@ def drive(core: Core[_T], given: Given) -> Generator[_T, None, None]:
                 failure = given.error(error)
                 break
             items = read(chunk)
-            if len(items) == 1:
+            if len(items) == 1 and (resolver is None or resolver.passes(items[0])):
                 yield items[0]
-            else:
-                yield from given.hand_out(items)
-        yield from given.hand_out(core.end(stopped=failure is not None))
+            elif items:
+                yield from given.hand_out(items, take)
+        yield from given.hand_out(core.end(stopped=failure is not None), take, last=True)
         if failure is not None:
             raise failure
     finally:
         given.close()
 
 
-async def adrive(core: Core[_T], given: Given) -> AsyncGenerator[_T, None]:
+async def adrive(core: Core[Any], given: Given, resolver: Resolving | None = None) -> AsyncGenerator[Any, None]:
     """As `drive`, of an asynchronous stream."""
     given.begin()
     failure: Exception | None = None
+    take = None if resolver is None else resolver.take
     read, following = core.read, given.deltas.__anext__
     try:
         while True:
@@ -140,14 +172,14 @@ async def adrive(core: Core[_T], given: Given) -> AsyncGenerator[_T, None]:
                 failure = given.error(error)
                 break
             items = read(chunk)
-            if len(items) == 1:
+            if len(items) == 1 and (resolver is None or resolver.passes(items[0])):
                 yield items[0]
             elif items:
-                for number, item in enumerate(given.hand_out(items), 1):
+                for number, item in enumerate(given.hand_out(items, take), 1):
                     yield item
                     if number % ITEMS_PER_TURN == 0:
                         await checkpoint()
-        for item in given.hand_out(core.end(stopped=failure is not None)):
+        for item in given.hand_out(core.end(stopped=failure is not None), take, last=True):
             yield item
         if failure is not None:
             raise failure

@@ -23,8 +23,8 @@ class _Holding(Protocol):
     def held(self) -> str: ...
 
 
-class _Stream(Iterator[_E], Generic[_E]):
-    """What `EventStream` and `ResolvedStream` are."""
+class Stream(Iterator[_E], Generic[_E]):
+    """What `EventStream` and `ResolvedStream` are, and the views of an adapter."""
 
     __slots__ = ("_events", "_given", "_parser")
 
@@ -59,7 +59,7 @@ class _Stream(Iterator[_E], Generic[_E]):
         self.close()
 
 
-class EventStream(_Stream[Event]):
+class EventStream(Stream[Event]):
     """Iterate over the events of a stream; `iter_events` makes one.
 
     The iterable that was given is closed once: at the end of the stream, at an error in it, by `close`, at the end of a
@@ -69,14 +69,14 @@ class EventStream(_Stream[Event]):
     __slots__ = ()
 
 
-class ResolvedStream(_Stream[ResolvedEvent]):
+class ResolvedStream(Stream[ResolvedEvent]):
     """Iterate over the events of a stream with its citations resolved, as `EventStream`; `iter_events` makes one."""
 
     __slots__ = ()
 
 
-class _AsyncStream(AsyncIterator[_E], Generic[_E]):
-    """What `AsyncEventStream` and `AsyncResolvedStream` are."""
+class AsyncStream(AsyncIterator[_E], Generic[_E]):
+    """What `AsyncEventStream` and `AsyncResolvedStream` are, and the views of an adapter."""
 
     __slots__ = ("_events", "_given", "_parser")
 
@@ -96,7 +96,7 @@ class _AsyncStream(AsyncIterator[_E], Generic[_E]):
         await self._given.aclose()  # where the iteration had not begun
 
     def __aiter__(self) -> AsyncIterator[_E]:
-        return self._events  # as in `_Stream`
+        return self._events  # as in `Stream`
 
     async def __anext__(self) -> _E:
         return await anext(self._events)
@@ -110,7 +110,7 @@ class _AsyncStream(AsyncIterator[_E], Generic[_E]):
         await self.aclose()
 
 
-class AsyncEventStream(_AsyncStream[Event]):
+class AsyncEventStream(AsyncStream[Event]):
     """Iterate over the events of an asynchronous stream; `aiter_events` makes one. Runs on asyncio and trio.
 
     The iterable that was given is closed once: at the end of the stream, at an error in it or a cancellation while
@@ -122,7 +122,7 @@ class AsyncEventStream(_AsyncStream[Event]):
     __slots__ = ()
 
 
-class AsyncResolvedStream(_AsyncStream[ResolvedEvent]):
+class AsyncResolvedStream(AsyncStream[ResolvedEvent]):
     """Iterate over the events of an asynchronous stream with its citations resolved, as `AsyncEventStream`.
 
     `aiter_events` makes one.

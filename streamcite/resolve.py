@@ -6,8 +6,9 @@ out as it is, and what becomes known of it later follows in an event of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, TypeAlias, Unpack, get_args
 
 from . import json_values
@@ -45,6 +46,9 @@ class Resolver:
     streams. As soon as it did, `Resolved` events tell what that makes known, in front of the next event. At the end
     each citation that is still pending has a last one, and what is unknown is final.
 
+    An answer may consist of several texts, in which positions count anew: say `next_text` between them. Numbers and
+    indexes run through all of them.
+
     A marker that was not well formed (`Citation.repaired`) may have been prose. It is taken for that if none of its ids
     is known when it comes, nor has the form of a tool's result, such as ``turn0file1``. It is not pending; what a
     reader sees of it is what it says without tokens and family, and behind it every ``position`` is moved by so much.
@@ -66,8 +70,8 @@ class Resolver:
     """
 
     __slots__ = (
-        "_awaited", "_cited", "_closed", "_format", "_moved", "_numbers", "_open", "_registry", "_scope", "_size",
-        "_sources",
+        "_arrived", "_awaited", "_cited", "_closed", "_due", "_format", "_moved", "_numbers", "_open", "_registry",
+        "_scope", "_size", "_sources",
     )  # fmt: skip
 
     def __init__(
@@ -90,6 +94,8 @@ class Resolver:
         self._open: dict[int, tuple[Link, ...]] = {}  # the links of the pending citations, by index
         self._awaited: dict[str, list[int]] = {}  # the pending citations that an unknown id stands in
         self._size = 0  # how many sources there were when unknown ids were looked for last
+        self._arrived: dict[str, Source | None] = {}  # what that look found; at the end, that nothing came
+        self._due: list[int] = []  # the pending citations of which that is to be told, the next one last
 
     @property
     def pending(self) -> bool:
@@ -112,66 +118,86 @@ class Resolver:
         """
         if self._closed:
             raise ResolverClosed("feed() after close(): make a new resolver for a new answer")
-        resolved = self.arrivals() if self._open else []
+        resolved = self._tell() if self._open else []
         for event in events:
             resolved.append(event if isinstance(event, str) else self._resolve(event))
         return resolved
 
-    def arrivals(self) -> list[ResolvedEvent]:
-        """Tell what became known of pending citations since this was told last; `feed` and `close` begin with it.
+    def take(self, waiting: list[Event], *, last: bool = False) -> ResolvedEvent | None:
+        """Give the one event that comes next, for those who hand out events one by one.
 
-        It costs nothing while the mapping has not grown. Each time it has, all unknown ids are looked up, or all
+        Between two steps a source may come, and `snapshot` is the state behind the event that was given last.
+
+        What is pending costs nothing while the mapping has not grown. Each time it has, all unknown ids are looked up, or all
         sources where these are fewer; and each citation of which a source came is told anew with all its links, as many
         as ``max_marker`` leaves room for. So sources that come one by one, each between two events, take the square of
         their number; those that come together take one look.
 
+        Args:
+            waiting: what a parser handed out, the next event last. It is taken out when it is its turn, behind what
+                became known of pending citations.
+            last: whether no more follows, so that what is unknown is final once nothing waits.
+
         Returns:
-            A `Resolved` for each citation of which a source came, in the order of the citations.
+            An event, or None if there is nothing to give.
 
         Raises:
-            TypeError: the mapping holds something else than a source.
+            ResolverClosed: an event waits, and what is unknown was final before.
+            TypeError: as `feed`.
         """
-        if not self._open or (size := len(self._sources)) == self._size:
-            return []
-        self._size = size
-        # The fewer are looked up among the more, so that many unknown ids cost no more than many sources do.
-        candidates = tuple(self._sources) if size < len(self._awaited) else self._awaited
-        arrived = {
-            source_id: source
-            for source_id in candidates
-            if source_id in self._awaited and (source := self._find(source_id)) is not None
-        }
-        touched = {index for source_id in arrived for index in self._awaited.pop(source_id)}
-        return [self._update(index, arrived) for index in sorted(touched)]
+        if self._open:
+            if len(self._sources) != self._size or (self._closed and not self._due):
+                self._look()
+            if self._due:
+                return self._update(self._due.pop())
+        if waiting:
+            if self._closed:
+                raise ResolverClosed("take() after the end: make a new resolver for a new answer")
+            event = waiting.pop()
+            return event if isinstance(event, str) else self._resolve(event)
+        if last and not self._closed:
+            self._closed = True
+            return self.take(waiting)
+        return None
+
+    def next_text(self, moved: int = 0) -> int:
+        """Say that what follows is of another text of the answer: positions count from its own beginning.
+
+        Args:
+            moved: where it goes on with an earlier text, what was returned when that was left.
+
+        Returns:
+            By how many code points citations that were prose have moved what is behind them in the text so far.
+        """
+        left, self._moved = self._moved, moved
+        return left
 
     def close(self) -> list[ResolvedEvent]:
         """Say that the answer has ended: what is unknown is final.
 
         Returns:
-            The last `Resolved` of each citation that was pending; from a second call on an empty list.
+            What became known, and the last `Resolved` of each citation that was pending; from a second call on an empty
+            list.
         """
         self._closed = True
-        last = self.arrivals()
-        last += [Resolved(index, links) for index, links in self._open.items()]
-        self._open.clear()
-        self._awaited.clear()
-        return last
+        return self._tell()
 
     def snapshot(self) -> dict[str, Any]:
         """Give the state as JSON values: a version, the counts, the numbers, and what each pending citation cites.
 
-        Raises:
-            ValueError: the resolver is closed.
+        Behind the end it has none that is pending, and is there to go on from if the answer does, as after a lost
+        connection.
         """
-        if self._closed:
-            raise ValueError("a closed resolver has no state to go on from")
+        due = set(self._due)
         return {
             "version": SNAPSHOT_VERSION,
             "cited": self._cited,
             "moved": self._moved,
             "numbers": list(self._numbers),
-            "pending": [[index, [link.reference._asdict() for link in links]] for index, links in self._open.items()],
-            "awaited": list(self._awaited),
+            "pending": [
+                [index, [link.reference._asdict() for link in links], self._awaited_by(links, due=index in due)]
+                for index, links in self._open.items()
+            ],
         }
 
     @classmethod
@@ -201,27 +227,54 @@ class Resolver:
             json_values.versioned(snapshot, SNAPSHOT_VERSION)
             resolver._cited, resolver._moved = (json_values.offset(snapshot[name]) for name in ("cited", "moved"))
             numbered = map(json_values.string, json_values.items(snapshot["numbers"]))
-            awaited = map(json_values.string, json_values.items(snapshot["awaited"]))
-            pending = {
-                json_values.offset(index): tuple(map(reference, json_values.items(references)))
-                for index, references in json_values.items(snapshot["pending"])
-            }
+            pending = [_pending(*each) for each in json_values.items(snapshot["pending"])]
             resolver._numbers = {identity: number for number, identity in enumerate(numbered, 1)}
-            resolver._awaited = {source_id: [] for source_id in awaited}
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"not a snapshot of version {SNAPSHOT_VERSION}: {error}") from error
-        for index, references in pending.items():
-            resolver._reopen(index, references)
+        for index, references, awaited in pending:
+            resolver._reopen(index, references, awaited)
         resolver._size = -1  # no number of sources: what has come since is found by the next look
         return resolver
 
-    def _reopen(self, index: int, references: tuple[Reference, ...]) -> None:
+    def _reopen(self, index: int, references: Iterable[Reference], awaited: Set[str]) -> None:
         source_ids = dict.fromkeys(each.source_id for each in references)
-        found = {source_id: None if source_id in self._awaited else self._find(source_id) for source_id in source_ids}
+        found = {source_id: None if source_id in awaited else self._find(source_id) for source_id in source_ids}
         self._open[index] = tuple(self._link(each, found[each.source_id]) for each in references)
         for source_id in source_ids:
-            if source_id in self._awaited:
-                self._awaited[source_id].append(index)
+            if source_id in awaited:
+                self._awaited.setdefault(source_id, []).append(index)
+
+    def _awaited_by(self, links: Iterable[Link], *, due: bool) -> list[str]:
+        """Give the ids of a pending citation that are unknown as far as it was told."""
+        unknown = dict.fromkeys(link.reference.source_id for link in links if link.source is None)
+        come = self._arrived if due else {}
+        return [source_id for source_id in unknown if source_id in self._awaited or source_id in come]
+
+    def _tell(self) -> list[ResolvedEvent]:
+        """Give what is to be told of pending citations."""
+        return list(iter(partial(self.take, []), None))
+
+    def _look(self) -> None:
+        """See of which pending citations there is something to tell: of a source that came; at the end of all."""
+        arrived = self._come()
+        if self._closed and not arrived and not self._due:
+            arrived = dict.fromkeys(self._awaited)
+        if arrived:
+            # As one list in order, also where some of it was there: so it is also found behind a snapshot in between.
+            self._arrived = {**self._arrived, **arrived} if self._due else arrived
+            touched = {index for source_id in arrived for index in self._awaited.pop(source_id)}
+            self._due = sorted(touched.union(self._due), reverse=True)
+
+    def _come(self) -> dict[str, Source | None]:
+        """Give the sources with an awaited id that came since this was asked last."""
+        self._size = size = len(self._sources)
+        # The fewer are looked up among the more, so that many unknown ids cost no more than many sources do.
+        candidates = tuple(self._sources) if size < len(self._awaited) else self._awaited
+        return {
+            source_id: source
+            for source_id in candidates
+            if source_id in self._awaited and (source := self._find(source_id)) is not None
+        }
 
     def _resolve(self, event: Citation | OtherMarker | Malformed) -> ResolvedEvent:
         if isinstance(event, Citation):
@@ -248,10 +301,10 @@ class Resolver:
                 self._awaited.setdefault(source_id, []).append(index)
         return Cited(citation, index, position, links, pending=bool(unknown))
 
-    def _update(self, index: int, arrived: Mapping[str, Source]) -> Resolved:
+    def _update(self, index: int) -> Resolved:
         links = tuple(
-            self._link(link.reference, arrived[link.reference.source_id])
-            if link.source is None and link.reference.source_id in arrived
+            self._link(link.reference, self._arrived[link.reference.source_id])
+            if link.source is None and link.reference.source_id in self._arrived
             else link
             for link in self._open[index]
         )
@@ -286,6 +339,15 @@ class Resolver:
         """Give what a marker says as prose: all but its tokens and family."""
         head = len(self._format.start) + len(citation.family) + len(self._format.delimiter)
         return grammar_for(self._format).without_markup(citation.raw[head:])
+
+
+def _pending(index: Any, cited: Any, awaited: Any) -> tuple[int, list[Reference], Set[str]]:
+    """Read the form of a pending citation, of which some id must be awaited."""
+    references = [*map(reference, json_values.items(cited))]
+    unknown = {*map(json_values.string, json_values.items(awaited))}
+    if unknown.isdisjoint(each.source_id for each in references):
+        raise TypeError(f"expected some of the cited ids, not {awaited!r}")
+    return json_values.offset(index), references, unknown
 
 
 def resolve(

@@ -13,17 +13,14 @@ from collections.abc import (
     Callable,
     Generator,
     Iterable,
-    Iterator,
     Mapping,
 )
-from functools import partial
 from typing import Any, TypeAlias, TypeVar, Unpack, overload
 
 from .driver import Given
 from .event_streams import AsyncEventStream, AsyncResolvedStream, EventStream, ResolvedStream
 from .events import Event
 from .format import OPENAI
-from .links import ResolvedEvent
 from .options import ParserOptions
 from .parser import CitationParser
 from .resolve import Resolver, Scope
@@ -34,7 +31,6 @@ __all__ = ["AsyncEventStream", "AsyncResolvedStream", "EventStream", "ResolvedSt
 _T = TypeVar("_T")
 _Complete: TypeAlias = bool | Callable[[], bool]
 _Text: TypeAlias = Callable[[Any], str | None]
-_HandOut: TypeAlias = Callable[[list[Event]], Iterator[Any]]
 
 _isascii = str.isascii
 _isprintable = str.isprintable
@@ -220,25 +216,6 @@ async def _picked(chunks: AsyncIterator[Any], text: _Text) -> AsyncGenerator[str
         yield text(chunk) or ""
 
 
-def hand_out_resolved(given: Given, resolver: Resolver, events: list[Event]) -> Iterator[ResolvedEvent]:
-    """Give events one by one, each resolved when it is asked for, so that a source may come in front of any of them.
-
-    Until then they are pending as they were read. What a source makes known is told in front of all else, also if it
-    comes while that is told, so that it stands at the same place however the text was cut.
-    """
-    given._pending = pending = events[::-1]
-    while True:
-        while late := resolver.arrivals():
-            yield from late
-        if not pending:
-            return
-        event = pending.pop()
-        if isinstance(event, str):
-            yield event  # as `feed` does
-        else:
-            yield from resolver.feed((event,))
-
-
 # The two drivers differ in "async" and "await" only. What a delta means is decided by the parser; where it cannot hold
 # markup and nothing is held, `feed` would hand back the same delta (a test proves the two equal). The length of those
 # is counted here and told to the parser before it reads on, which is cheaper than telling it of each. A resolver has
@@ -249,7 +226,7 @@ def _drive(
     parser: CitationParser, given: Given, complete: _Complete, resolver: Resolver | None
 ) -> Generator[Any, None, None]:
     idle, passed, delta = parser._idle, 0, ""
-    hand_out: _HandOut = given.hand_out if resolver is None else partial(hand_out_resolved, given, resolver)
+    take = None if resolver is None else resolver.take
     try:
         for delta in given.deltas:
             if idle and delta and (_isascii(delta) or _isprintable(delta)):
@@ -257,14 +234,11 @@ def _drive(
                 passed += len(delta)
             else:
                 if events := _feed(parser, passed, delta):
-                    for event in hand_out(events):
+                    for event in given.hand_out(events, take):
                         yield event
                 idle, passed = parser._idle and (resolver is None or not resolver.pending), 0
-        for event in hand_out(_close(parser, passed, complete)):
+        for event in given.hand_out(_close(parser, passed, complete), take, last=True):
             yield event
-        if resolver is not None:
-            for event in given.hand_out(resolver.close()):
-                yield event
     except TypeError:
         if isinstance(delta, str):
             raise
@@ -277,7 +251,7 @@ async def _adrive(
     parser: CitationParser, given: Given, complete: _Complete, resolver: Resolver | None
 ) -> AsyncGenerator[Any, None]:
     idle, passed, delta = parser._idle, 0, ""
-    hand_out: _HandOut = given.hand_out if resolver is None else partial(hand_out_resolved, given, resolver)
+    take = None if resolver is None else resolver.take
     try:
         async for delta in given.deltas:
             if idle and delta and (_isascii(delta) or _isprintable(delta)):
@@ -285,14 +259,11 @@ async def _adrive(
                 passed += len(delta)
             else:
                 if events := _feed(parser, passed, delta):
-                    for event in hand_out(events):
+                    for event in given.hand_out(events, take):
                         yield event
                 idle, passed = parser._idle and (resolver is None or not resolver.pending), 0
-        for event in hand_out(_close(parser, passed, complete)):
+        for event in given.hand_out(_close(parser, passed, complete), take, last=True):
             yield event
-        if resolver is not None:
-            for event in given.hand_out(resolver.close()):
-                yield event
     except TypeError:
         if isinstance(delta, str):
             raise

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from openai import AsyncOpenAI, OpenAI
 from openai.types.chat import ChatCompletionUserMessageParam
 
-from streamcite import AsyncEventStream, Citation, EventStream, Malformed, ParserOptions, Reference, clean, parse
-from streamcite.openai import chat_events
+from streamcite import Citation, Malformed, ParserOptions, Reference, clean, parse
+from streamcite.openai import AsyncEventView, EventView, chat_events
 from streamcite.sse import encode
 from streamcite.testing import RecordedAnswer, Server, recorded_answers, serve
 from tests.chats import CHUNK, MARKER, TOOL_CALL, USAGE, Shape, both, choice, given_as
@@ -49,7 +49,7 @@ def running() -> Iterator[Server]:
 @pytest.mark.parametrize("options", [{}, {"malformed": "keep", "repair": False}], ids=str)
 def test_a_stream_gives_what_the_parser_reads(client: OpenAI, answer: RecordedAnswer, options: ParserOptions) -> None:
     with chat_events(client.chat.completions.create(model=answer.id, messages=ASK, stream=True), **options) as events:
-        assert isinstance(events, EventStream)
+        assert isinstance(events, EventView)
         seen = joined(events)
     assert seen == parse(answer.text, complete=True, **options)
     assert "".join(map(str, seen)) == clean(answer.text, complete=True, **options)
@@ -60,7 +60,7 @@ def test_a_stream_gives_what_the_parser_reads(client: OpenAI, answer: RecordedAn
 async def test_an_async_stream_gives_the_same(async_client: AsyncOpenAI, answer: RecordedAnswer) -> None:
     stream = await async_client.chat.completions.create(model=answer.id, messages=ASK, stream=True)
     async with chat_events(stream) as events:
-        assert isinstance(events, AsyncEventStream)
+        assert isinstance(events, AsyncEventView)
         seen = joined([event async for event in events])
     assert seen == parse(answer.text, complete=True)
     assert stream.response.is_closed

@@ -158,18 +158,18 @@ def test_plain_deltas_are_not_looked_at_unless_a_source_is_awaited(
     read: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reached: list[Any] = []
-    feed, arrivals = CitationParser.feed, Resolver.arrivals
+    feed, resolver_take = CitationParser.feed, Resolver.take
 
     def counted(self: CitationParser, delta: str) -> list[Event]:
         reached.append(delta)
         return feed(self, delta)
 
-    def counted_arrivals(self: Resolver) -> list[ResolvedEvent]:
+    def counted_take(self: Resolver, waiting: list[Event], *, last: bool = False) -> ResolvedEvent | None:
         reached.append(len(sources))
-        return arrivals(self)
+        return resolver_take(self, waiting, last=last)
 
     monkeypatch.setattr(CitationParser, "feed", counted)
-    monkeypatch.setattr(Resolver, "arrivals", counted_arrivals)
+    monkeypatch.setattr(Resolver, "take", counted_take)
     events: list[ResolvedEvent] = []
     sources = {A.id: A}
     read([*PLAIN, FIRST, *PLAIN], events.append, sources=sources)

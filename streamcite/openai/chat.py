@@ -11,6 +11,7 @@ from streamcite.annotations import AnnotationOptions, Unit, When
 from .chat_core import ChatCore
 from .chat_objects import ChatCleaner
 from .objects import fields
+from .resolved import resolvers_for
 from .views import AsyncEventView, AsyncObjectView, EventView, ObjectView, event_view, object_view
 
 if TYPE_CHECKING:
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
     from openai.lib.streaming.chat import AsyncChatCompletionStream, ChatCompletionStream, ChatCompletionStreamEvent
     from openai.types.chat import ChatCompletionChunk
 
+    from streamcite.events import Event
+    from streamcite.links import ResolvedEvent
     from streamcite.options import ParserOptions
+    from streamcite.resolve import Scope
     from streamcite.sources import Source
 
     ChatChunk: TypeAlias = ChatCompletionChunk | ChatCompletionStreamEvent[Any] | dict[str, Any]
@@ -31,18 +35,48 @@ _Helper = TypeVar("_Helper", bound="AsyncChatCompletionStream[Any] | ChatComplet
 
 @overload
 def chat_events(
-    stream: AsyncIterable[ChatChunk], *, snapshot: Mapping[str, Any] | None = None, **options: Unpack[ParserOptions]
-) -> AsyncEventView: ...
+    stream: AsyncIterable[ChatChunk],
+    *,
+    snapshot: Mapping[str, Any] | None = None,
+    sources: None = None,
+    scope: Scope = ...,
+    **options: Unpack[ParserOptions],
+) -> AsyncEventView[Event]: ...
 @overload
 def chat_events(
-    stream: Iterable[ChatChunk], *, snapshot: Mapping[str, Any] | None = None, **options: Unpack[ParserOptions]
-) -> EventView: ...
+    stream: AsyncIterable[ChatChunk],
+    *,
+    snapshot: Mapping[str, Any] | None = None,
+    sources: Mapping[str, Source],
+    scope: Scope = ...,
+    **options: Unpack[ParserOptions],
+) -> AsyncEventView[ResolvedEvent]: ...
+@overload
+def chat_events(
+    stream: Iterable[ChatChunk],
+    *,
+    snapshot: Mapping[str, Any] | None = None,
+    sources: None = None,
+    scope: Scope = ...,
+    **options: Unpack[ParserOptions],
+) -> EventView[Event]: ...
+@overload
+def chat_events(
+    stream: Iterable[ChatChunk],
+    *,
+    snapshot: Mapping[str, Any] | None = None,
+    sources: Mapping[str, Source],
+    scope: Scope = ...,
+    **options: Unpack[ParserOptions],
+) -> EventView[ResolvedEvent]: ...
 def chat_events(
     stream: AsyncIterable[ChatChunk] | Iterable[ChatChunk],
     *,
     snapshot: Mapping[str, Any] | None = None,
+    sources: Mapping[str, Source] | None = None,
+    scope: Scope = "conversation",
     **options: Unpack[ParserOptions],
-) -> AsyncEventView | EventView:
+) -> AsyncEventView[Any] | EventView[Any]:
     """Read a streamed chat completion as events: the clean text of choice 0, and its citations in their places.
 
     Iterate over ``iter_parts()`` instead for every text of every choice: answers, refusals, reasoning. What is held
@@ -54,19 +88,25 @@ def chat_events(
             client's objects or as dicts. It is closed with the events.
         snapshot: what ``snapshot()`` of an earlier view gave, to go on where that stopped; ``stream`` must then give
             the chunks that it has not read.
+        sources: what the citations point to, by source id, as for `Resolver`. It may grow while the stream is read.
+            Left out, citations are not resolved.
+        scope: as for `Resolver`; without sources it says nothing.
         options: as for `CitationParser`; with a snapshot, those of the view that gave it.
 
     Returns:
-        An `AsyncEventView` for an async stream, else an `EventView`.
+        An `AsyncEventView` for an async stream, else an `EventView`; with sources a `Cited` stands in it in the place
+        of each `Citation`, and an event is resolved when it is asked for.
 
     Raises:
-        TypeError: ``stream`` is no stream of chunks, but say a coroutine that was not awaited; while iterating, it
-            gives strings, or events of the Responses API, and not chunks.
+        TypeError: ``stream`` is no stream of chunks, but say a coroutine that was not awaited; ``sources`` is no
+            mapping; while iterating, the stream gives strings, or events of the Responses API, and not chunks, or the
+            mapping holds something else than sources.
         ValueError: an option is of the wrong type or out of its range; ``snapshot`` is none.
 
     Source: the API reference, "The chat completion chunk object".
     """
-    return event_view(ChatCore(options, snapshot), stream)
+    core = ChatCore(options, snapshot)
+    return event_view(core, stream, resolvers_for(sources, scope, options, snapshot))
 
 
 @overload

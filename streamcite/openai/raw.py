@@ -16,13 +16,14 @@ from contextlib import (
     suppress,
 )
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypedDict, TypeVar, overload
 
 from streamcite.driver import ITEMS_PER_TURN, Core, Given, adrive, checkpoint, drive
 
 from .chat_core import ChatCore
 from .frames import Frames, api_error, client_error
-from .parts import PartEvent
+from .parts import Part, PartEvent
+from .resolved import Resolvers, resolvers_for
 from .responses_core import ResponsesCore
 from .texts import Step, TextsCore
 from .views import AsyncEventView, EventView
@@ -34,8 +35,13 @@ if TYPE_CHECKING:
     from openai.types.chat.completion_create_params import CompletionCreateParamsBase
     from openai.types.responses.response_create_params import ResponseCreateParamsBase
 
+    from streamcite.events import Event
+    from streamcite.links import ResolvedEvent
     from streamcite.options import ParserOptions
+    from streamcite.resolve import Scope
+    from streamcite.source import Source
 
+_E = TypeVar("_E")
 RawPartEvent: TypeAlias = PartEvent | tuple[None, bytes]
 
 
@@ -96,21 +102,21 @@ class _GivenResponse(Given):
         return client_error(error, self._request)
 
 
-class RawView(EventView):
+class RawView(EventView[_E], Generic[_E]):
     """Iterate over the events of the answer in a stream that `stream_chat` or `stream_responses` opened."""
 
     __slots__ = ("_with_raw",)
 
-    def __init__(self, core: TextsCore, response: Any) -> None:
+    def __init__(self, core: TextsCore, response: Any, resolvers: Resolvers | None) -> None:
         frames = _frames_of(response)
         given = _GivenResponse(_Bytes(response, frames), response)
-        super().__init__(core, given, partial(_Decoded, frames))
-        self._with_raw = drive(_ByPartOrRaw(core, frames), given)
+        super().__init__(core, given, resolvers, partial(_Decoded, frames))
+        self._with_raw = drive(_ByPartOrRaw(core, frames), given, resolvers.parts if resolvers else None)
 
     @overload
-    def iter_parts(self, *, raw: Literal[False] = False) -> Iterator[PartEvent]: ...
+    def iter_parts(self, *, raw: Literal[False] = False) -> Iterator[tuple[Part, _E]]: ...
     @overload
-    def iter_parts(self, *, raw: Literal[True]) -> Iterator[RawPartEvent]: ...
+    def iter_parts(self, *, raw: Literal[True]) -> Iterator[tuple[Part, _E] | tuple[None, bytes]]: ...
     def iter_parts(self, *, raw: bool = False) -> Any:
         """Iterate over the events of all texts, as `EventView.iter_parts`.
 
@@ -128,21 +134,21 @@ class RawView(EventView):
         super().close()
 
 
-class AsyncRawView(AsyncEventView):
+class AsyncRawView(AsyncEventView[_E], Generic[_E]):
     """Iterate over the events of the answer in an asynchronous stream, as `RawView`."""
 
     __slots__ = ("_with_raw",)
 
-    def __init__(self, core: TextsCore, response: Any) -> None:
+    def __init__(self, core: TextsCore, response: Any, resolvers: Resolvers | None) -> None:
         frames = _frames_of(response)
         given = _GivenResponse(_AsyncBytes(response, frames), response)
-        super().__init__(core, given, partial(_Decoded, frames))
-        self._with_raw = adrive(_ByPartOrRaw(core, frames), given)
+        super().__init__(core, given, resolvers, partial(_Decoded, frames))
+        self._with_raw = adrive(_ByPartOrRaw(core, frames), given, resolvers.parts if resolvers else None)
 
     @overload
-    def iter_parts(self, *, raw: Literal[False] = False) -> AsyncIterator[PartEvent]: ...
+    def iter_parts(self, *, raw: Literal[False] = False) -> AsyncIterator[tuple[Part, _E]]: ...
     @overload
-    def iter_parts(self, *, raw: Literal[True]) -> AsyncIterator[RawPartEvent]: ...
+    def iter_parts(self, *, raw: Literal[True]) -> AsyncIterator[tuple[Part, _E] | tuple[None, bytes]]: ...
     def iter_parts(self, *, raw: bool = False) -> Any:
         """Iterate over the events of all texts, as `RawView.iter_parts`.
 
@@ -227,20 +233,50 @@ class _AsyncBytes(AsyncIterator[bytes]):
 def stream_chat(
     client: AsyncOpenAI,
     *,
+    sources: None = None,
+    scope: Scope = ...,
     parser: ParserOptions | None = None,
     request: RequestOptions | None = None,
     **params: Unpack[CompletionCreateParamsBase],
-) -> AbstractAsyncContextManager[AsyncRawView]: ...
+) -> AbstractAsyncContextManager[AsyncRawView[Event]]: ...
+@overload
+def stream_chat(
+    client: AsyncOpenAI,
+    *,
+    sources: Mapping[str, Source],
+    scope: Scope = ...,
+    parser: ParserOptions | None = None,
+    request: RequestOptions | None = None,
+    **params: Unpack[CompletionCreateParamsBase],
+) -> AbstractAsyncContextManager[AsyncRawView[ResolvedEvent]]: ...
 @overload
 def stream_chat(
     client: OpenAI,
     *,
+    sources: None = None,
+    scope: Scope = ...,
     parser: ParserOptions | None = None,
     request: RequestOptions | None = None,
     **params: Unpack[CompletionCreateParamsBase],
-) -> AbstractContextManager[RawView]: ...
+) -> AbstractContextManager[RawView[Event]]: ...
+@overload
 def stream_chat(
-    client: Any, *, parser: ParserOptions | None = None, request: RequestOptions | None = None, **params: Any
+    client: OpenAI,
+    *,
+    sources: Mapping[str, Source],
+    scope: Scope = ...,
+    parser: ParserOptions | None = None,
+    request: RequestOptions | None = None,
+    **params: Unpack[CompletionCreateParamsBase],
+) -> AbstractContextManager[RawView[ResolvedEvent]]: ...
+def stream_chat(
+    client: Any,
+    *,
+    sources: Mapping[str, Source] | None = None,
+    scope: Scope = "conversation",
+    parser: ParserOptions | None = None,
+    request: RequestOptions | None = None,
+    **params: Any,
 ) -> Any:
     """Ask for a chat completion and read it as it streams, at a tenth of the cost of the client's typed objects.
 
@@ -252,6 +288,8 @@ def stream_chat(
 
     Args:
         client: any client of the ``openai`` package, asynchronous or not; Azure's, and ``with_options()``, too.
+        sources: as for `chat_events`.
+        scope: as for `chat_events`.
         parser: the options of `CitationParser`.
         request: the client's own options of a request: ``extra_headers``, ``extra_query``, ``extra_body``, ``timeout``.
         params: what ``client.chat.completions.create()`` takes, but for ``stream``.
@@ -261,32 +299,64 @@ def stream_chat(
         sent when it is entered, and raises what the client raises.
 
     Raises:
-        TypeError: ``client`` is no client.
-        ValueError: an option of the parser is of the wrong type or out of its range.
+        TypeError: ``client`` is no client, ``sources`` no mapping.
+        ValueError: ``scope`` is none, or an option of the parser is of the wrong type or out of its range.
 
     Source: the API reference, "The chat completion chunk object"; of the client, ``with_streaming_response``.
     """
-    return _stream(client, lambda client: client.chat.completions, ChatCore(parser or {}), request, params)
+    options = parser or {}
+    core, resolvers = ChatCore(options), resolvers_for(sources, scope, options)
+    return _stream(client, lambda client: client.chat.completions, core, resolvers, request, params)
 
 
 @overload
 def stream_responses(
     client: AsyncOpenAI,
     *,
+    sources: None = None,
+    scope: Scope = ...,
     parser: ParserOptions | None = None,
     request: RequestOptions | None = None,
     **params: Unpack[ResponseCreateParamsBase],
-) -> AbstractAsyncContextManager[AsyncRawView]: ...
+) -> AbstractAsyncContextManager[AsyncRawView[Event]]: ...
+@overload
+def stream_responses(
+    client: AsyncOpenAI,
+    *,
+    sources: Mapping[str, Source],
+    scope: Scope = ...,
+    parser: ParserOptions | None = None,
+    request: RequestOptions | None = None,
+    **params: Unpack[ResponseCreateParamsBase],
+) -> AbstractAsyncContextManager[AsyncRawView[ResolvedEvent]]: ...
 @overload
 def stream_responses(
     client: OpenAI,
     *,
+    sources: None = None,
+    scope: Scope = ...,
     parser: ParserOptions | None = None,
     request: RequestOptions | None = None,
     **params: Unpack[ResponseCreateParamsBase],
-) -> AbstractContextManager[RawView]: ...
+) -> AbstractContextManager[RawView[Event]]: ...
+@overload
 def stream_responses(
-    client: Any, *, parser: ParserOptions | None = None, request: RequestOptions | None = None, **params: Any
+    client: OpenAI,
+    *,
+    sources: Mapping[str, Source],
+    scope: Scope = ...,
+    parser: ParserOptions | None = None,
+    request: RequestOptions | None = None,
+    **params: Unpack[ResponseCreateParamsBase],
+) -> AbstractContextManager[RawView[ResolvedEvent]]: ...
+def stream_responses(
+    client: Any,
+    *,
+    sources: Mapping[str, Source] | None = None,
+    scope: Scope = "conversation",
+    parser: ParserOptions | None = None,
+    request: RequestOptions | None = None,
+    **params: Any,
 ) -> Any:
     """Ask for a response and read it as it streams, as `stream_chat` does a chat completion.
 
@@ -294,6 +364,8 @@ def stream_responses(
 
     Args:
         client: as for `stream_chat`.
+        sources: as for `responses_events`.
+        scope: as for `responses_events`.
         parser: as for `stream_chat`.
         request: as for `stream_chat`.
         params: what ``client.responses.create()`` takes, but for ``stream``.
@@ -302,13 +374,16 @@ def stream_responses(
 
     Source: the API reference, "Responses: streaming events"; of the client, ``with_streaming_response``.
     """
-    return _stream(client, lambda client: client.responses, ResponsesCore(parser or {}), request, params)
+    options = parser or {}
+    core, resolvers = ResponsesCore(options), resolvers_for(sources, scope, options)
+    return _stream(client, lambda client: client.responses, core, resolvers, request, params)
 
 
 def _stream(
     client: Any,
     resource: Callable[[Any], Any],
     core: TextsCore,
+    resolvers: Resolvers | None,
     request: RequestOptions | None,
     params: Mapping[str, Any],
 ) -> Any:
@@ -318,16 +393,18 @@ def _stream(
         raise TypeError(f"client: must be a client of the openai package, not {type(client).__name__}")
     asked = {**params, **(request or {}), "stream": True}
     opened = _opened_async if isinstance(client, AsyncOpenAI) else _opened
-    return opened(lambda: resource(client).with_streaming_response.create(**asked), core)
+    return opened(lambda: resource(client).with_streaming_response.create(**asked), core, resolvers)
 
 
 @contextmanager
-def _opened(ask: Callable[[], Any], core: TextsCore) -> Iterator[RawView]:
-    with ask() as response, RawView(core, response) as events:
+def _opened(ask: Callable[[], Any], core: TextsCore, resolvers: Resolvers | None) -> Iterator[RawView[Any]]:
+    with ask() as response, RawView[Any](core, response, resolvers) as events:
         yield events
 
 
 @asynccontextmanager
-async def _opened_async(ask: Callable[[], Any], core: TextsCore) -> AsyncIterator[AsyncRawView]:
-    async with ask() as response, AsyncRawView(core, response) as events:
+async def _opened_async(
+    ask: Callable[[], Any], core: TextsCore, resolvers: Resolvers | None
+) -> AsyncIterator[AsyncRawView[Any]]:
+    async with ask() as response, AsyncRawView[Any](core, response, resolvers) as events:
         yield events

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 from streamcite.annotations import AnnotationOptions, Unit, When
 
 from .objects import fields, get
+from .resolved import resolvers_for
 from .responses_core import ResponsesCore
 from .responses_objects import ResponsesCleaner
 from .views import AsyncEventView, AsyncObjectView, EventView, ObjectView, event_view, object_view
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
     from openai.lib.streaming.responses import ResponseStreamEvent as HelperEvent
     from openai.types.responses import ResponseStreamEvent
 
+    from streamcite.events import Event
+    from streamcite.links import ResolvedEvent
     from streamcite.options import ParserOptions
+    from streamcite.resolve import Scope
     from streamcite.sources import Source
 
     AnyEvent: TypeAlias = ResponseStreamEvent | HelperEvent[Any] | dict[str, Any]
@@ -32,18 +36,48 @@ _Helper = TypeVar("_Helper", bound="AsyncResponseStream[Any] | ResponseStream[An
 
 @overload
 def responses_events(
-    stream: AsyncIterable[AnyEvent], *, snapshot: Mapping[str, Any] | None = None, **options: Unpack[ParserOptions]
-) -> AsyncEventView: ...
+    stream: AsyncIterable[AnyEvent],
+    *,
+    snapshot: Mapping[str, Any] | None = None,
+    sources: None = None,
+    scope: Scope = ...,
+    **options: Unpack[ParserOptions],
+) -> AsyncEventView[Event]: ...
 @overload
 def responses_events(
-    stream: Iterable[AnyEvent], *, snapshot: Mapping[str, Any] | None = None, **options: Unpack[ParserOptions]
-) -> EventView: ...
+    stream: AsyncIterable[AnyEvent],
+    *,
+    snapshot: Mapping[str, Any] | None = None,
+    sources: Mapping[str, Source],
+    scope: Scope = ...,
+    **options: Unpack[ParserOptions],
+) -> AsyncEventView[ResolvedEvent]: ...
+@overload
+def responses_events(
+    stream: Iterable[AnyEvent],
+    *,
+    snapshot: Mapping[str, Any] | None = None,
+    sources: None = None,
+    scope: Scope = ...,
+    **options: Unpack[ParserOptions],
+) -> EventView[Event]: ...
+@overload
+def responses_events(
+    stream: Iterable[AnyEvent],
+    *,
+    snapshot: Mapping[str, Any] | None = None,
+    sources: Mapping[str, Source],
+    scope: Scope = ...,
+    **options: Unpack[ParserOptions],
+) -> EventView[ResolvedEvent]: ...
 def responses_events(
     stream: AsyncIterable[AnyEvent] | Iterable[AnyEvent],
     *,
     snapshot: Mapping[str, Any] | None = None,
+    sources: Mapping[str, Source] | None = None,
+    scope: Scope = "conversation",
     **options: Unpack[ParserOptions],
-) -> AsyncEventView | EventView:
+) -> AsyncEventView[Any] | EventView[Any]:
     """Read a streamed response as events: the clean text of the answer, message after message, and its citations.
 
     Messages of the phase ``commentary`` are no answer. Iterate over ``iter_parts()`` instead for every text: answers,
@@ -57,20 +91,27 @@ def responses_events(
         snapshot: what ``snapshot()`` of an earlier view of the same response gave, to go on from there; ``stream``
             must begin behind its ``sequence_number``, which is what ``retrieve`` takes as ``starting_after``, with its
             ``response_id``.
+        sources: what the citations point to, by source id, as for `Resolver`. It may grow while the stream is read.
+            Left out, citations are not resolved.
+        scope: as for `Resolver`; without sources it says nothing.
         options: as for `CitationParser`; with a snapshot, those of the view that gave it.
 
     Returns:
-        An `AsyncEventView` for an async stream, else a `EventView`.
+        An `AsyncEventView` for an async stream, else an `EventView`; with sources a `Cited` stands in it in the place
+        of each `Citation`, and an event is resolved when it is asked for. Indexes and numbers run through the whole
+        answer, positions count within each message's text.
 
     Raises:
-        TypeError: ``stream`` is no stream of events, but say a coroutine that was not awaited; while iterating, it
-            gives strings, or chat completion chunks, and not events.
+        TypeError: ``stream`` is no stream of events, but say a coroutine that was not awaited; ``sources`` is no
+            mapping; while iterating, the stream gives strings, or chat completion chunks, and not events, or the
+            mapping holds something else than sources.
         ValueError: an option is of the wrong type or out of its range; ``snapshot`` is none; while iterating, the
             stream begins before the snapshot was taken.
 
     Source: the API reference, "Responses: streaming events".
     """
-    return event_view(ResponsesCore(options, snapshot), stream)
+    core = ResponsesCore(options, snapshot)
+    return event_view(core, stream, resolvers_for(sources, scope, options, snapshot))
 
 
 @overload

@@ -20,13 +20,15 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 from streamcite.driver import Core, Given, adrive, drive
+from streamcite.event_streams import AsyncStream, Stream
 from streamcite.events import Event
-from streamcite.stream import AsyncEventStream, EventStream
 
 from .parts import Part, PartEvent, StreamResult
+from .resolved import Resolvers
 from .texts import Step, Text, TextsCore, settled
 
 _T = TypeVar("_T")
+_E = TypeVar("_E")
 # Puts in front of a core what makes its chunks of what the stream gives.
 Reading: TypeAlias = Callable[[Core[Any]], Core[Any]]
 
@@ -54,10 +56,14 @@ class _ByPart:
 class _Answer:
     """The events of the answer, text after text: one that begins before another is done waits for that."""
 
-    def __init__(self, core: TextsCore, given: Given) -> None:
+    def __init__(self, core: TextsCore, given: Given, resolvers: Resolvers | None) -> None:
         self._core = core
         self._more = core.more
         self._given = given
+        self._resolvers = resolvers
+        if resolvers:
+            resolvers.answer.next_part = self._next_part
+        self._alone = 0 if resolvers else 1  # so many events of a chunk are never pending
         self._current = core.current
         self._later: dict[Text, list[Event]] = {}
         self._turns: list[tuple[Part, Text]] = []  # a heap of these; no two texts have one part
@@ -68,7 +74,8 @@ class _Answer:
         return self._core.held(self._pending(), self._turn())
 
     def snapshot(self) -> dict[str, Any]:
-        return self._core.snapshot(self._pending(), self._turn())
+        state = self._core.snapshot(self._pending(), self._turn())
+        return state | {"resolved": self._resolvers.snapshot()} if self._resolvers else state
 
     def read(self, chunk: Any) -> list[Event]:
         more = self._more(chunk)
@@ -77,7 +84,7 @@ class _Answer:
         text, events = more
         if text is not self._current or self._later:
             return self._in_order([(chunk, [settled(text, events)])])
-        if len(events) > 1:  # others are never pending
+        if len(events) > self._alone:
             self._given_last = [text] * len(events)
         return events
 
@@ -97,11 +104,16 @@ class _Answer:
         return pending + [(text.part, event) for text, later in self._later.items() for event in later]
 
     def _texts_pending(self) -> list[Text]:
-        return self._given_last[len(self._given_last) - len(self._given.pending) :]
+        return self._given_last[len(self._given_last) - self._given.waiting :]
 
     def _turn(self) -> Text | None:
         """Give the text of the next event: of what is pending, or else the current one."""
-        return next(iter(self._texts_pending()), self._current)
+        waiting = self._given.waiting
+        return self._given_last[-waiting] if waiting and self._given_last else self._current
+
+    def _next_part(self) -> Part | None:
+        text = self._turn()
+        return text.part if text else None
 
     def _in_order(self, steps: list[Step]) -> list[Event]:
         events: list[Event] = []
@@ -129,19 +141,24 @@ class _Answer:
         return events
 
 
-class EventView(EventStream):
+class EventView(Stream[_E], Generic[_E]):
     """Iterate over the events of the answer in a stream of the client; `iter_parts` gives those of all its texts.
 
-    An error of the stream is raised behind the events of what was held.
+    It is an ``EventView[Event]``, or with sources an ``EventView[ResolvedEvent]``. An error of the stream is raised
+    behind the events of what was held.
     """
 
     __slots__ = ("_answer", "_core", "_parts")
 
-    def __init__(self, core: TextsCore, given: Given, reading: Reading = _as_is) -> None:
-        self._answer = answer = _Answer(core, given)
-        super().__init__(answer, drive(reading(answer), given), given)
+    def __init__(
+        self, core: TextsCore, given: Given, resolvers: Resolvers | None = None, reading: Reading = _as_is
+    ) -> None:
+        self._answer = answer = _Answer(core, given, resolvers)
+        super().__init__(answer, drive(reading(answer), given, resolvers.answer if resolvers else None), given)
         self._core = core
-        self._parts: Generator[PartEvent, None, None] = drive(reading(_ByPart(core)), given)
+        self._parts: Generator[tuple[Part, _E], None, None] = drive(
+            reading(_ByPart(core)), given, resolvers.parts if resolvers else None
+        )
 
     @property
     def held(self) -> str:
@@ -158,11 +175,16 @@ class EventView(EventStream):
 
         For Responses, ``response_id`` and ``sequence_number`` (of the last event that was read) say where to go on.
         What came before is in no later `result`.
+
+        With sources it also says which citations are pending, and goes on with their indexes and numbers, in the way of
+        iteration in which it was taken. In the other way, or where either view has no sources, those begin anew.
         """
         return self._answer.snapshot()
 
-    def iter_parts(self) -> Iterator[PartEvent]:
+    def iter_parts(self) -> Iterator[tuple[Part, _E]]:
         """Iterate over the events of all texts, as they come, each with its part. Takes the place of the iteration.
+
+        With sources each part is resolved by itself: its indexes and numbers begin anew.
 
         Raises:
             RuntimeError: on the first step, if the events of the answer are being iterated over.
@@ -175,16 +197,20 @@ class EventView(EventStream):
         super().close()
 
 
-class AsyncEventView(AsyncEventStream):
+class AsyncEventView(AsyncStream[_E], Generic[_E]):
     """Iterate over the events of the answer in an asynchronous stream of the client, as `EventView`."""
 
     __slots__ = ("_answer", "_core", "_parts")
 
-    def __init__(self, core: TextsCore, given: Given, reading: Reading = _as_is) -> None:
-        self._answer = answer = _Answer(core, given)
-        super().__init__(answer, adrive(reading(answer), given), given)
+    def __init__(
+        self, core: TextsCore, given: Given, resolvers: Resolvers | None = None, reading: Reading = _as_is
+    ) -> None:
+        self._answer = answer = _Answer(core, given, resolvers)
+        super().__init__(answer, adrive(reading(answer), given, resolvers.answer if resolvers else None), given)
         self._core = core
-        self._parts: AsyncGenerator[PartEvent, None] = adrive(reading(_ByPart(core)), given)
+        self._parts: AsyncGenerator[tuple[Part, _E], None] = adrive(
+            reading(_ByPart(core)), given, resolvers.parts if resolvers else None
+        )
 
     @property
     def held(self) -> str:
@@ -200,7 +226,7 @@ class AsyncEventView(AsyncEventStream):
         """Give the state behind the last event that was handed out, as `EventView.snapshot`."""
         return self._answer.snapshot()
 
-    def iter_parts(self) -> AsyncIterator[PartEvent]:
+    def iter_parts(self) -> AsyncIterator[tuple[Part, _E]]:
         """Iterate over the events of all texts, as `EventView.iter_parts`.
 
         Raises:
@@ -220,7 +246,7 @@ class ObjectView(Iterator[_T], Generic[_T]):
     def __init__(self, core: Core[_T], stream: Any) -> None:
         self._stream = stream
         self._given = Given(iter(stream), stream)
-        self._objects = drive(core, self._given)
+        self._objects: Generator[_T, None, None] = drive(core, self._given)
 
     def close(self) -> None:
         """End the iteration and close the stream."""
@@ -253,7 +279,7 @@ class AsyncObjectView(AsyncIterator[_T], Generic[_T]):
     def __init__(self, core: Core[_T], stream: Any) -> None:
         self._stream = stream
         self._given = Given(aiter(stream), stream)
-        self._objects = adrive(core, self._given)
+        self._objects: AsyncGenerator[_T, None] = adrive(core, self._given)
 
     async def aclose(self) -> None:
         """End the iteration and close the stream."""
@@ -284,15 +310,15 @@ class AsyncObjectView(AsyncIterator[_T], Generic[_T]):
         return getattr(self._stream, name)
 
 
-def event_view(core: TextsCore, stream: Any) -> EventView | AsyncEventView:
+def event_view(core: TextsCore, stream: Any, resolvers: Resolvers | None) -> EventView[Any] | AsyncEventView[Any]:
     """Wrap a stream in the event view for its kind.
 
     Raises:
         TypeError: it is no stream.
     """
     if is_async(stream):
-        return AsyncEventView(core, Given(aiter(stream), stream))
-    return EventView(core, Given(iter(stream), stream))
+        return AsyncEventView(core, Given(aiter(stream), stream), resolvers)
+    return EventView(core, Given(iter(stream), stream), resolvers)
 
 
 def object_view(core: Core[Any], stream: Any) -> Any:

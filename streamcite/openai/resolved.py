@@ -1,0 +1,203 @@
+"""Resolve what an event view hands out: the answer as one, or each part by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from streamcite import forms
+from streamcite.format import OPENAI, CitationFormat
+from streamcite.links import ResolvedEvent
+from streamcite.options import ParserOptions
+from streamcite.resolve import Resolver, Scope
+from streamcite.source import Source
+
+from .parts import Part
+
+
+class Resolvers:
+    """Resolve the events of one stream in either way in which a view is iterated over.
+
+    Args:
+        sources: as for `Resolver`.
+        scope: as for `Resolver`.
+        options: as for `CitationParser`, of which the format counts.
+        snapshot: what a view gave. Without the state of resolvers in it they begin anew.
+
+    Attributes:
+        answer: for plain iteration.
+        parts: for ``iter_parts()``.
+
+    Raises:
+        TypeError, ValueError: as `Resolver`; ValueError: ``snapshot`` is none.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, Source],
+        scope: Scope,
+        options: ParserOptions,
+        snapshot: Mapping[str, Any] | None = None,
+    ) -> None:
+        settings = _Settings(sources, scope, options.get("format", OPENAI))
+        self.answer: AnswerResolver = AnswerResolver(settings)
+        self.parts: PartsResolver = PartsResolver(settings)
+        if snapshot is not None and (state := snapshot.get("resolved")) is not None:
+            try:
+                self.answer.restore(state["answer"])
+                self.parts.restore(state["parts"])
+            except (LookupError, TypeError, ValueError) as error:
+                raise ValueError(f"snapshot: must be what snapshot() gave, not {snapshot!r}: {error}") from error
+
+    def snapshot(self) -> dict[str, Any]:
+        """Give the state as JSON values."""
+        return {"answer": self.answer.snapshot(), "parts": self.parts.snapshot()}
+
+
+def resolvers_for(
+    sources: Mapping[str, Source] | None,
+    scope: Scope,
+    options: ParserOptions,
+    snapshot: Mapping[str, Any] | None = None,
+) -> Resolvers | None:
+    """Make the resolvers of a view, or none without sources."""
+    return None if sources is None else Resolvers(sources, scope, options, snapshot)
+
+
+class _Settings:
+    """What all resolvers of a view have in common."""
+
+    def __init__(self, sources: Mapping[str, Source], scope: Scope, format: CitationFormat) -> None:
+        self.sources = sources
+        self._scope = scope
+        self._format = format
+
+    def resolver(self) -> Resolver:
+        return Resolver(self.sources, self._scope, format=self._format)
+
+    def restored(self, snapshot: Any) -> Resolver:
+        return Resolver.restore(snapshot, self.sources, self._scope, format=self._format)
+
+
+class AnswerResolver:
+    """Resolve the events of the answer: indexes and numbers run through its texts, and positions count in each.
+
+    Attributes:
+        next_part: tells of which part the event is that comes next.
+    """
+
+    def __init__(self, settings: _Settings) -> None:
+        self._settings = settings
+        self._resolver = settings.resolver()
+        self._part: Part | None = None  # that the resolver is in
+        self._moved: dict[Part, int] = {}  # of those it was in before
+        self.next_part: Callable[[], Part | None] = lambda: None
+
+    def passes(self, item: Any) -> bool:
+        """As `Resolving.passes`."""
+        return isinstance(item, str) and not self._resolver.pending
+
+    def take(self, waiting: list[Any], *, last: bool) -> ResolvedEvent | None:
+        """As `Resolving.take`."""
+        if waiting and not isinstance(waiting[-1], str) and (part := self.next_part()) != self._part:
+            moved = self._resolver.next_text(0 if part is None else self._moved.get(part, 0))
+            if self._part is not None and moved:
+                self._moved[self._part] = moved
+            self._part = part
+        return self._resolver.take(waiting, last=last)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Give the state as JSON values."""
+        return {
+            "resolver": self._resolver.snapshot(),
+            "part": self._part and _form(self._part),
+            "moved": [[_form(part), moved] for part, moved in self._moved.items()],
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on where a snapshot was taken."""
+        self._resolver = self._settings.restored(state["resolver"])
+        self._part = None if state["part"] is None else _part(state["part"])
+        self._moved = {_part(part): forms.offset(moved) for part, moved in forms.items(state["moved"])}
+
+
+class PartsResolver:
+    """Resolve the events of each part by itself."""
+
+    def __init__(self, settings: _Settings) -> None:
+        self._settings = settings
+        self._resolvers: dict[Part, Resolver] = {}
+        self._open: dict[Part, Resolver] = {}  # those with a pending citation
+        self._asked: list[Part] = []  # which of these there may be something to tell of, the next one last
+        self._size = -1  # how many sources there were when all of them were to be asked last
+        self._ended = False
+
+    def passes(self, item: Any) -> bool:
+        """As `Resolving.passes`."""
+        part, event = item
+        return not self._open and (part is None or isinstance(event, str))
+
+    def take(self, waiting: list[Any], *, last: bool) -> Any:
+        """As `Resolving.take`."""
+        if self._open and (told := self._tell()):
+            return told
+        if waiting:
+            return self._resolve(waiting)
+        if last and not self._ended:
+            self._ended = True
+            return self.take(waiting, last=True)
+        return None
+
+    def snapshot(self) -> list[Any]:
+        """Give the state as JSON values."""
+        return [[_form(part), resolver.snapshot()] for part, resolver in self._resolvers.items()]
+
+    def restore(self, state: list[Any]) -> None:
+        """Go on where a snapshot was taken."""
+        self._resolvers = {_part(part): self._settings.restored(each) for part, each in forms.items(state)}
+        self._open = {part: resolver for part, resolver in self._resolvers.items() if resolver.pending}
+
+    def _resolve(self, waiting: list[Any]) -> Any:
+        part, event = waiting[-1]
+        if part is None or isinstance(event, str):
+            return waiting.pop()
+        resolver = self._resolvers.get(part)
+        if resolver is None:
+            resolver = self._resolvers[part] = self._settings.resolver()
+        own = [event]
+        resolved = resolver.take(own)
+        if not own:  # or it told of another one, and this waits
+            waiting.pop()
+        self._note(part, resolver)
+        return part, resolved
+
+    def _tell(self) -> tuple[Part, ResolvedEvent] | None:
+        """Give the next of what became known, part after part."""
+        size = len(self._settings.sources)
+        if size != self._size or (self._ended and not self._asked):
+            self._size = size
+            self._asked = sorted(self._open, reverse=True)
+        while self._asked:
+            part = self._asked[-1]
+            resolver = self._resolvers[part]
+            told = resolver.take([], last=self._ended)
+            if told is not None:
+                self._note(part, resolver)
+                return part, told
+            self._asked.pop()
+        return None
+
+    def _note(self, part: Part, resolver: Resolver) -> None:
+        """Note whether a part has a pending citation."""
+        if resolver.pending:
+            self._open[part] = resolver
+        else:
+            self._open.pop(part, None)
+
+
+def _form(part: Part) -> list[Any]:
+    return [part.channel, part.index, part.content_index, part.field]
+
+
+def _part(form: Any) -> Part:
+    return Part(*forms.items(form))
