@@ -125,7 +125,7 @@ def test_the_result_is_what_was_read_so_far_and_complete_at_the_end_only(kind: s
 def test_going_on_from_a_snapshot_gives_what_going_on_without_gives(
     kind: str, shapes: list[Shape], by_part: bool, data: st.DataObject
 ) -> None:
-    def iterated(view: EventView) -> Iterator[Any]:
+    def iterated(view: EventView[Event]) -> Iterator[Any]:
         return view.iter_parts() if by_part else view
 
     everything = list(iterated(chat_events(given_as(kind, shapes))))

@@ -496,8 +496,12 @@ def two_pending() -> tuple[Resolver, dict[str, Source]]:
     return resolver, sources
 
 
+def all_taken(resolver: Resolver, *, last: bool = False) -> list[Any]:
+    return list(iter(lambda: resolver.take([], last=last), None))
+
+
 def taken(resolver: Resolver, *, last: bool = False) -> list[Any]:
-    return [event and (event.index, event.pending) for event in iter(lambda: resolver.take([], last=last), None)]  # type: ignore[union-attr]
+    return [(event.index, event.pending) for event in all_taken(resolver, last=last)]
 
 
 def test_what_waits_is_taken_behind_what_became_known() -> None:
@@ -519,8 +523,8 @@ def test_a_snapshot_between_two_events_goes_on_behind_the_first(stop: int) -> No
     while len(told) < stop and (event := resolver.take([], last=True)) is not None:
         told.append(event)
     other = Resolver.restore(json.loads(json.dumps(resolver.snapshot())), sources)
-    expected = list(iter(lambda: resolver.take([], last=True), None))
-    assert list(iter(lambda: other.take([], last=True), None)) == expected
+    expected = all_taken(resolver, last=True)
+    assert all_taken(other, last=True) == expected
     assert [(each.index, each.pending) for each in told + expected] == [(0, True), (1, False), (0, False)]
     assert expected == [] or expected[-1].links[-1].problem == "unknown-source"
 

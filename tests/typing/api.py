@@ -6,7 +6,7 @@ A line with an ignore must be an error: mypy says so when it is none any more.
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Literal, assert_never, assert_type
 
-from openai import AsyncOpenAI, AsyncStream, Stream
+from openai import AsyncOpenAI, AsyncStream, OpenAI, Stream
 from openai.lib.streaming.chat import AsyncChatCompletionStream
 from openai.lib.streaming.responses import AsyncResponseStream
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
@@ -44,11 +44,13 @@ from streamcite.lint import Finding, Linter, Rule, Severity, lint
 from streamcite.openai import (
     AsyncEventView,
     AsyncObjectView,
+    AsyncRawView,
     Channel,
     EventView,
     ObjectView,
     Part,
     PartResult,
+    RawView,
     StreamResult,
     chat_events,
     clean_chat,
@@ -56,6 +58,8 @@ from streamcite.openai import (
     clean_response,
     clean_responses,
     responses_events,
+    stream_chat,
+    stream_responses,
 )
 from streamcite.resolve import Problem, resolve
 from streamcite.spacing import Tidy, tidy
@@ -211,6 +215,8 @@ def linked(link: Link) -> str:
 def resolving(sources: Mapping[str, Source], events: list[Event]) -> None:
     resolver = Resolver(sources, "answer", format=OPENAI)
     assert_type(resolver.feed(events), list[ResolvedEvent])
+    assert_type(resolver.take(events[::-1], last=True), ResolvedEvent | None)
+    assert_type(resolver.next_text(), int)
     assert_type(resolver.close(), list[ResolvedEvent])
     assert_type(resolver.pending, bool)
     assert_type(resolve("text", sources, scope="answer", malformed="keep"), list[ResolvedEvent])
@@ -253,7 +259,7 @@ async def async_streams(deltas: AsyncIterator[str], chunks: AsyncIterator[Chunk]
 
 def chat(stream: Stream[ChatCompletionChunk], whole: ChatCompletion, chunks: list[dict[str, object]]) -> None:
     events = chat_events(stream, malformed="keep")
-    assert_type(events, EventView)
+    assert_type(events, EventView[Event])
     for event in events:
         assert_type(event, Event)
     for part, event in events.iter_parts():
@@ -264,6 +270,13 @@ def chat(stream: Stream[ChatCompletionChunk], whole: ChatCompletion, chunks: lis
     assert_type(events.result.parts, tuple[PartResult, ...])
     assert_type(events.result.citations, tuple[Citation, ...])
     chat_events(chunks, snapshot=events.snapshot())
+    resolved_events = chat_events(stream, sources=Sources(), scope="answer", malformed="keep")
+    assert_type(resolved_events, EventView[ResolvedEvent])
+    for resolved_event in resolved_events:
+        assert_type(resolved_event, ResolvedEvent)
+    for part, resolved_event in chat_events(chunks, sources={}, snapshot=events.snapshot()).iter_parts():
+        assert_type((part, resolved_event), tuple[Part, ResolvedEvent])
+    chat_events(stream, sources=[])  # type: ignore[call-overload]
     chat_events(whole)  # type: ignore[arg-type]
     assert_type(clean_completion(whole, unit="utf16"), ChatCompletion)
     with clean_chat(stream, annotations="final") as objects:
@@ -275,32 +288,61 @@ def chat(stream: Stream[ChatCompletionChunk], whole: ChatCompletion, chunks: lis
 
 async def async_chat(stream: AsyncStream[ChatCompletionChunk], client: AsyncOpenAI) -> None:
     async with chat_events(stream) as events:
-        assert_type(events, AsyncEventView)
+        assert_type(events, AsyncEventView[Event])
         async for event in events:
             assert_type(event, Event)
         async for part, _ in events.iter_parts():
             assert_type(part, Part)
+    async with chat_events(stream, sources={}) as resolved_events:
+        assert_type(resolved_events, AsyncEventView[ResolvedEvent])
+        async for resolved_event in resolved_events:
+            assert_type(resolved_event, ResolvedEvent)
     assert_type(clean_chat(stream), AsyncObjectView[ChatCompletionChunk])
     async with client.chat.completions.stream(model="any", messages=[]) as helper:
         assert_type(clean_chat(helper), AsyncChatCompletionStream[None])
-        assert_type(chat_events(helper), AsyncEventView)
+        assert_type(chat_events(helper), AsyncEventView[Event])
 
 
 def responses(stream: Stream[ResponseStreamEvent], whole: Response, sources: Mapping[str, Source]) -> None:
     events = responses_events(stream)
-    assert_type(events, EventView)
+    assert_type(events, EventView[Event])
     responses_events(stream, snapshot=events.snapshot(), repair=False)
+    assert_type(responses_events(stream, sources=sources, scope="answer"), EventView[ResolvedEvent])
     responses_events(whole)  # type: ignore[arg-type]
     assert_type(clean_response(whole, sources=sources), Response)
     assert_type(clean_responses(stream, sources=sources), ObjectView[ResponseStreamEvent])
 
 
 async def async_responses(stream: AsyncStream[ResponseStreamEvent], client: AsyncOpenAI) -> None:
-    assert_type(responses_events(stream), AsyncEventView)
+    assert_type(responses_events(stream), AsyncEventView[Event])
+    assert_type(responses_events(stream, sources={}), AsyncEventView[ResolvedEvent])
     assert_type(clean_responses(stream), AsyncObjectView[ResponseStreamEvent])
     async with client.responses.stream(model="any", input="any") as helper:
         assert_type(clean_responses(helper), AsyncResponseStream[None])
-        assert_type(responses_events(helper), AsyncEventView)
+        assert_type(responses_events(helper), AsyncEventView[Event])
+
+
+def fast_lane(client: OpenAI, sources: Mapping[str, Source]) -> None:
+    with stream_chat(client, model="any", messages=[], parser={"repair": False}) as events:
+        assert_type(events, RawView[Event])
+        for part, event in events.iter_parts():
+            assert_type((part, event), tuple[Part, Event])
+    with stream_chat(client, model="any", messages=[], sources=sources, scope="answer") as resolved_events:
+        assert_type(resolved_events, RawView[ResolvedEvent])
+        for pair in resolved_events.iter_parts(raw=True):
+            assert_type(pair, tuple[Part, ResolvedEvent] | tuple[None, bytes])
+    with stream_responses(client, model="any", input="any", sources=sources) as more_events:
+        assert_type(more_events, RawView[ResolvedEvent])
+    stream_chat(client, model="any", messages=[], scope="all")  # type: ignore[call-overload]
+
+
+async def async_fast_lane(client: AsyncOpenAI, sources: Mapping[str, Source]) -> None:
+    async with stream_chat(client, model="any", messages=[]) as events:
+        assert_type(events, AsyncRawView[Event])
+    async with stream_responses(client, model="any", input="any", sources=sources) as resolved_events:
+        assert_type(resolved_events, AsyncRawView[ResolvedEvent])
+        async for resolved_event in resolved_events:
+            assert_type(resolved_event, ResolvedEvent)
 
 
 def linting(sources: Mapping[str, Source], fed: list[Event], resolved: list[ResolvedEvent]) -> None:

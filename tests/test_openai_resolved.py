@@ -1,0 +1,583 @@
+"""The event views and the fast lane with sources: what `iter_events` gives with them, however the text comes."""
+
+import itertools
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamcite import (
+    CitationFormat,
+    Cited,
+    Event,
+    Resolved,
+    ResolvedEvent,
+    Resolver,
+    Source,
+    Sources,
+    iter_events,
+    parse,
+)
+from streamcite.openai import Part, chat_events, responses_events, stream_chat, stream_responses
+from streamcite.resolve import resolve
+from tests import responses_streams as rs
+from tests import strategies as sc
+from tests.chats import choice, chunk, given_as, streamed
+from tests.openai_views import AsyncStream, LostError, Stream
+from tests.raw_streams import APIS, ASYNC, OPENAI, AsyncReplay, Replay, body, bytewise, client_of
+from tests.reading import joined
+from tests.responses_streams import Item, Json, message, stream_of
+
+A, B, C = (Source(f"turn0file{number}", f"{number}\n" * 3) for number in range(3))
+POOL = {source.id: source for source in (A, B, C)}
+
+
+def cite(*fields: str) -> str:
+    return "\ue202".join(["\ue200cite", *fields]) + "\ue201"
+
+
+PROSE = "\ue200cite\ue202a1 was"  # what may have been prose: no stop, and no id that is known
+TEXT = f"It{cite(A.id)} lasts{PROSE}{cite(B.id, A.id, 'L2')} and{cite(C.id, 'L9')}\ue201 so{cite(A.id)}{cite('b2')} on"
+CUT = [1, 4, 17, 1000]
+
+
+def deltas_of(text: str, size: int) -> list[str]:
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+# Every way to read an answer: with what is told of each event as it comes
+
+Take = Callable[[Any], None]
+OPENED: dict[str, Any] = {"chat": chat_events, "responses": responses_events}
+
+
+def chunks_of(api: str, deltas: Iterable[str]) -> list[Json]:
+    return streamed(deltas) if api == "chat" else stream_of(message(*deltas))
+
+
+def as_kind(api: str, kind: str, chunks: Iterable[Json]) -> list[Any]:
+    """Give chunks as the client's objects, or as dicts."""
+    return rs.typed(chunks) if (api, kind) == ("responses", "typed") else given_as(kind, chunks)
+
+
+def read(view: Any, take: Take, *, parts: bool = False) -> None:
+    for event in view.iter_parts() if parts else view:
+        take(event)
+
+
+async def aread(view: Any, take: Take, *, parts: bool = False) -> None:
+    async for event in view.iter_parts() if parts else view:
+        take(event)
+
+
+def read_view(api: str, kind: str, chunks: Sequence[Json], take: Take, *, parts: bool = False, **options: Any) -> None:
+    read(OPENED[api](Stream(as_kind(api, kind, chunks)), **options), take, parts=parts)
+
+
+def aread_view(api: str, kind: str, chunks: Sequence[Json], take: Take, *, parts: bool = False, **options: Any) -> None:
+    anyio.run(lambda: aread(OPENED[api](AsyncStream(as_kind(api, kind, chunks)), **options), take, parts=parts))
+
+
+def read_raw(api: str, kind: str, chunks: Sequence[Json], take: Take, *, parts: bool = False, **options: Any) -> None:
+    data = body(chunks)
+    fast, client = APIS[api], client_of(OPENAI, Replay(bytewise(data) if kind == "dict" else [data]))
+    with fast.raw(client, model="any", **fast.params, **options) as view:
+        read(view, take, parts=parts)
+
+
+def aread_raw(api: str, kind: str, chunks: Sequence[Json], take: Take, *, parts: bool = False, **options: Any) -> None:
+    async def run() -> None:
+        fast, client = APIS[api], client_of(ASYNC, AsyncReplay([body(chunks)]))
+        async with fast.raw(client, model="any", **fast.params, **options) as view:
+            await aread(view, take, parts=parts)
+
+    anyio.run(run)
+
+
+every_api = pytest.mark.parametrize("api", OPENED)
+every_kind = pytest.mark.parametrize("kind", ["typed", "dict"])
+every_lane = pytest.mark.parametrize("lane", [read_view, aread_view, read_raw, aread_raw])
+
+
+class Taken:
+    """Note what is handed out; let sources come behind the events of these numbers."""
+
+    def __init__(self, arrivals: Mapping[str, int], count: int = 0) -> None:
+        self.arrivals = arrivals
+        self.events: list[Any] = []
+        self.count = count
+        self.sources: dict[str, Source] = {}
+        self.come()
+
+    def come(self) -> None:
+        self.sources.update({name: POOL[name] for name, at in self.arrivals.items() if at <= self.count})
+
+    def __call__(self, event: Any) -> None:
+        self.events.append(event)
+        self.count += 1
+        self.come()
+
+
+def expected(deltas: Sequence[str], arrivals: Mapping[str, int]) -> list[ResolvedEvent]:
+    taken = Taken(arrivals)
+    for event in iter_events(deltas, sources=taken.sources, complete=True):
+        taken(event)
+    return taken.events
+
+
+@every_api
+@every_kind
+@every_lane
+def test_the_answer_is_what_iter_events_gives(api: str, kind: str, lane: Callable[..., None]) -> None:
+    for size in CUT:
+        deltas = deltas_of(TEXT, size)
+        for known in ({}, {A.id: 0}, dict.fromkeys(POOL, 0)):
+            taken = Taken(known)
+            lane(api, kind, chunks_of(api, deltas), taken, sources=taken.sources)
+            assert taken.events == expected(deltas, known)
+
+
+@every_api
+@every_lane
+def test_sources_may_come_behind_any_event(api: str, lane: Callable[..., None]) -> None:
+    deltas = deltas_of(TEXT, 40)
+    for point in range(25 if lane in (read_view, read_raw) else 9):
+        arrivals = {A.id: point, B.id: (3 * point) % 13, C.id: point + 1}
+        taken = Taken(arrivals)
+        lane(api, "dict", chunks_of(api, deltas), taken, sources=taken.sources)
+        assert taken.events == expected(deltas, arrivals)
+
+
+@every_api
+@every_lane
+def test_scope_and_format_are_those_of_the_view(api: str, lane: Callable[..., None]) -> None:
+    sources = Sources()
+    sources.add(A)
+    sources.mark_shown(A.id)
+    sources.user_message()
+    bars: Any = {"format": CitationFormat(start="[[", delimiter="|", stop="]]", families=("ref",))}
+    options = {"parser": bars} if lane in (read_raw, aread_raw) else bars
+    events: list[Any] = []
+    deltas = ["[[ref|turn0", "file0]]", "[[ref|b2 c"]
+    lane(api, "dict", chunks_of(api, deltas), events.append, sources=sources, scope="answer", **options)
+    assert isinstance(events[0], Cited)
+    assert events[0].links[0].problem == "stale-source"
+    assert list(map(str, events)) == ["", "b2", " c"]
+
+
+@every_api
+@every_lane
+def test_plain_text_is_handed_out_as_it_came_unless_a_citation_is_pending(
+    api: str, lane: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[int] = []
+    take = Resolver.take
+
+    def counted(self: Resolver, waiting: list[Event], *, last: bool = False) -> ResolvedEvent | None:
+        taken.append(len(waiting))
+        return take(self, waiting, last=last)
+
+    monkeypatch.setattr(Resolver, "take", counted)
+    plain = ["It ", "lasts", " on. "] * 5
+    for parts in (False, True):
+        items: list[Any] = []
+        lane(api, "dict", chunks_of(api, [*plain, cite(A.id), *plain]), items.append, sources=POOL, parts=parts)
+        events = [item[1] if parts else item for item in items]
+        assert taken.count(1) == 1  # the citation
+        assert len(taken) <= 4  # and that nothing is behind it, and at the end
+        assert [str(event) for event in events] == [*plain, "", *plain]
+        taken.clear()
+
+
+# Several texts
+
+
+def told(texts: Iterable[str], sources: Mapping[str, Source]) -> list[Any]:
+    """Resolve texts one after the other."""
+    resolver = Resolver(sources)
+    events: list[Any] = []
+    for text in texts:
+        resolver.next_text()
+        events += resolver.feed(parse(text))
+    events += resolver.close()
+    return joined(events)
+
+
+FIRST, SECOND = f"It{PROSE}{cite(B.id)} so{cite(A.id)}", f"And{cite(A.id)}{PROSE} {cite(B.id)}."
+SOURCES = {A.id: A, B.id: B}
+
+
+@every_kind
+@every_lane
+def test_indexes_and_numbers_run_through_the_answer_and_positions_count_in_each_text(
+    kind: str, lane: Callable[..., None]
+) -> None:
+    for size in CUT:
+        messages = [message(*deltas_of(text, size)) for text in (FIRST, SECOND, FIRST)]
+        commentary = message(cite(A.id), phase="commentary")
+        for sources in (SOURCES, {A.id: A}, {}):
+            events: list[Any] = []
+            chunks = stream_of(messages[0], commentary, *messages[1:])
+            lane("responses", kind, chunks, events.append, sources=sources)
+            assert joined(events) == told([FIRST, SECOND, FIRST], sources)
+    cited = [event for event in events if isinstance(event, Cited)]
+    assert [event.index for event in cited] == [*range(9)]
+    assert [event.position for event in cited] == [2, 8, 11, 3, 3, 10, 2, 8, 11]
+
+
+@settings(max_examples=50)
+@given(st.lists(rs.items(), max_size=3), rs.orders(), st.sets(st.sampled_from(sorted(rs.SOURCES))), st.booleans())
+def test_any_response(items: list[Item], order: Any, known: set[str], typed: bool) -> None:
+    sources = {name: rs.SOURCES[name] for name in known}
+    chunks = stream_of(*items, order=order)
+    kind = "typed" if typed else "dict"
+    by_part: dict[Part, list[Any]] = {}
+    read_view("responses", kind, chunks, lambda item: by_part.setdefault(item[0], []).append(item[1]), parts=True,
+              sources=sources)  # fmt: skip
+    view = responses_events(chunks)
+    for _ in view:
+        pass
+    for part in view.result.parts:
+        assert joined(by_part.pop(part.part, [])) == resolve(part.raw, sources)
+    assert by_part == {}
+    events: list[Any] = []
+    read_view("responses", kind, chunks, events.append, sources=sources)
+    answer = [part.raw for part in view.result.answer if part.raw]
+    # Texts that interleave are handed out one behind the other; which is first is not asked here.
+    orders = [answer] if order is None else itertools.permutations(answer)
+    assert any(joined(events) == told(texts, sources) for texts in orders)
+
+
+def delta(index: int, text: str) -> Json:
+    place = {"item_id": f"item_{index}", "output_index": index, "content_index": 0}
+    return {"type": "response.output_text.delta", **place, "delta": text}
+
+
+def done(index: int, text: str) -> Json:
+    place = {"item_id": f"item_{index}", "output_index": index, "content_index": 0}
+    return {"type": "response.output_text.done", **place, "text": text}
+
+
+def test_a_text_that_goes_on_behind_another_counts_on() -> None:
+    chunks = [
+        *(delta(0, f"It{PROSE} "), done(0, f"It{PROSE} "), delta(1, f"{PROSE} {PROSE} "), delta(0, cite(A.id))),
+        *(delta(1, cite(A.id)), done(1, f"{PROSE} {PROSE} {cite(A.id)}"), delta(0, cite(B.id))),
+    ]
+    events: list[Any] = []
+    read_view("responses", "dict", chunks, events.append, sources=SOURCES)
+    cited = [(event.index, event.position) for event in events if isinstance(event, Cited)]
+    assert cited == [(0, 2), (1, 0), (2, 7), (3, 14), (4, 9), (5, 9)]
+    for stop in range(len(events)):
+        seen: list[Any] = []
+        stream = iter(chunks)
+        with responses_events(stream, sources=SOURCES) as view:
+            seen += [next(view) for _ in range(stop)]
+            rest = list(stream)
+            seen += responses_events(rest, snapshot=json.loads(json.dumps(view.snapshot())), sources=SOURCES)
+        assert seen == events
+
+
+# Part by part
+
+
+@every_lane
+def test_each_part_is_resolved_by_itself(lane: Callable[..., None]) -> None:
+    """Of each part there is one citation more that is pending; the sources come one after the other."""
+    deltas = [f"a{cite(A.id)}{PROSE}", f"{cite(B.id)}b", f"c{cite(A.id, B.id)}"]
+    chunks = [
+        chunk(choice(deltas[number], index, **({"refusal": deltas[number]} if index else {})))
+        for number in range(3)
+        for index in (1, 0)
+    ]
+    sources: dict[str, Source] = {}
+    items: list[Any] = []
+
+    def take(item: Any) -> None:
+        items.append(item)
+        if isinstance(item[1], Cited) and item[1].index == 3 and item[0].index == 0:
+            sources[A.id] = A
+        if item[1] == Resolved(0, item[1].links if isinstance(item[1], Resolved) else ()):
+            sources[B.id] = B
+
+    lane("chat", "dict", chunks, take, parts=True, sources=sources)
+    by_part: dict[Part, list[Any]] = {}
+    for part, event in items:
+        by_part.setdefault(part, []).append(event)
+    assert len(by_part) == 3
+    shown = [[event for event in events if not isinstance(event, Resolved)] for events in by_part.values()]
+    whole = resolve("".join(deltas), {})
+    for each in shown:
+        assert joined(each) == [event for event in whole if not isinstance(event, Resolved)]
+    late = [(part.field, part.index, event.index) for part, event in items if isinstance(event, Resolved)]
+    assert late[0] == ("content", 0, 0)
+    # Those of A and, as B came while the first was told, of B: part after part, and in each in order.
+    indexes = [0, 2, 3]
+    order = [("content", 0), ("content", 1), ("refusal", 1)]
+    assert late == [(*part, index) for part in order for index in indexes]
+    assert not any(event.pending for _, event in items if isinstance(event, Resolved))
+    numbers = {(part, link.number) for part, event in items if isinstance(event, Resolved) for link in event.links}
+    assert len(numbers) == 6
+
+
+@every_api
+def test_payloads_without_text_pass_behind_what_became_known(api: str) -> None:
+    chunks = chunks_of(api, [f"a{cite(A.id)}"])
+    odd: Json = {"choices": [], "n": 1} if api == "chat" else {"type": "response.odd", "n": 1}
+    place = next(number for number, each in enumerate(chunks) if "turn0file0" in json.dumps(each)) + 1
+    chunks.insert(place, odd)
+    sources: dict[str, Source] = {}
+    items: list[Any] = []
+    fast = APIS[api]
+    with fast.raw(client_of(OPENAI, Replay([body(chunks)])), model="any", sources=sources, **fast.params) as view:
+        for item in view.iter_parts(raw=True):
+            items.append(item)
+            if isinstance(item[1], Cited):
+                sources[A.id] = A
+    at = next(number for number, item in enumerate(items) if isinstance(item[1], Cited))
+    assert isinstance(items[at + 1][1], Resolved)
+    assert (items[at + 2][0], json.loads(items[at + 2][1])) == (None, odd)
+
+
+# At every moment
+
+
+class Flow(Taken):
+    """Hold chunks for views; no source comes behind an event that says that it does not."""
+
+    def __init__(self, chunks: Sequence[Any], arrivals: Mapping[str, int]) -> None:
+        self.chunks = iter(chunks)
+        super().__init__(arrivals)
+
+    def __call__(self, item: Any) -> None:
+        event = item[1] if isinstance(item, tuple) else item
+        if (
+            isinstance(event, Resolved)
+            and not event.pending
+            and any(link.problem == "unknown-source" for link in event.links)
+        ):
+            self.arrivals = {}
+        super().__call__(item)
+
+
+def of_parts(items: Iterable[Any]) -> list[Any]:
+    """Join the strings that follow each other in one part; where a text is cut is not what is asked."""
+    by_part: dict[Any, list[Any]] = {}
+    for item in items:
+        part, event = item if isinstance(item, tuple) else (None, item)
+        by_part.setdefault(part, []).append(event)
+    return [(part, joined(events)) for part, events in by_part.items()]
+
+
+TEXTS = st.lists(
+    st.sampled_from([cite(A.id), cite(B.id, A.id), cite(C.id, "L9"), cite("b2"), PROSE, " a ", "\ue201", "\n"]),
+    max_size=6,
+).map("".join)
+ARRIVALS = st.dictionaries(st.sampled_from(sorted(POOL)), st.integers(0, 9))
+
+
+@settings(max_examples=50)
+@given(st.data(), st.sampled_from(["typed", "dict"]), st.lists(TEXTS, min_size=1, max_size=2), ARRIVALS, st.booleans())
+def test_going_on_from_a_snapshot_at_any_moment_loses_and_repeats_nothing(
+    data: st.DataObject, kind: str, texts: list[str], arrivals: dict[str, int], parts: bool
+) -> None:
+    cut = [data.draw(sc.cuts(text)) for text in texts]
+    api = data.draw(st.sampled_from(sorted(OPENED)))
+    if api == "chat":
+        chunks = [chunk(choice(delta, index)) for index, deltas in enumerate(cut) for delta in deltas]
+        chunks += [chunk(choice(None, index, "stop")) for index in range(len(cut))]
+    else:
+        chunks = stream_of(*[message(*deltas) for deltas in cut], order=data.draw(rs.orders()))
+
+    def opened(stream: Any, flow: Flow, **options: Any) -> tuple[Any, Any]:
+        view = OPENED[api](stream, sources=flow.sources, **options)
+        return view, iter(view.iter_parts() if parts else view)
+
+    whole = Flow(as_kind(api, kind, chunks), arrivals)
+    for event in opened(whole.chunks, whole)[1]:
+        whole(event)
+    for stop in range(len(whole.events) + 1):
+        flow = Flow(as_kind(api, kind, chunks), arrivals)
+        view, items = opened(flow.chunks, flow)
+        for _ in range(stop):
+            flow(next(items))
+        snapshot = json.loads(json.dumps(view.snapshot()))
+        number = snapshot.get("sequence_number")
+        rest = list(flow.chunks) if api == "chat" else as_kind(api, kind, chunks[0 if number is None else number + 1 :])
+        resumed, later = opened(rest, flow, snapshot=snapshot)
+        assert resumed.held == view.held
+        assert resumed.snapshot()["resolved"] == snapshot["resolved"]
+        for event in later:
+            flow(event)
+        assert of_parts(flow.events) == of_parts(whole.events)
+
+
+@every_api
+@pytest.mark.parametrize("size", CUT)
+@pytest.mark.parametrize("parts", [False, True])
+def test_what_is_handed_out_and_held_is_what_was_read(api: str, size: int, parts: bool) -> None:
+    deltas = deltas_of(TEXT, size)
+    chunks = chunks_of(api, deltas)
+    for arrivals in ({}, {A.id: 3, B.id: 4, C.id: 9}, dict.fromkeys(POOL, 0)):
+        flow = Flow(chunks, arrivals)
+        stream = Stream(list(flow.chunks))
+        view = OPENED[api](stream, sources=flow.sources)
+        handed_out = ""
+        for item in view.iter_parts() if parts else view:
+            event = item[1] if parts else item
+            flow(event)
+            handed_out += event if isinstance(event, str) else event.raw
+            known = "".join(each.get("delta", "") or _content(each) for each in chunks[: stream.read])
+            assert handed_out + view.held == known
+        assert handed_out == TEXT
+        assert [event for event in flow.events if isinstance(event, Resolved)] or arrivals.get(C.id) == 0
+
+
+def _content(each: Json) -> str:
+    return "".join(one["delta"]["content"] or "" for one in each.get("choices", ()))
+
+
+@every_api
+@pytest.mark.parametrize("parts", [False, True])
+def test_a_snapshot_with_and_one_without_sources_take_each_others_place(api: str, parts: bool) -> None:
+    chunks = chunks_of(api, [f"a{cite(A.id)}{cite(B.id)}b", f"{cite(C.id)}c"])
+    without, known = {"sources": None}, {"sources": POOL}
+    for first, second in ((without, known), (known, without)):
+        stream = iter(chunks)
+        view = OPENED[api](stream, **first)
+        items = iter(view.iter_parts() if parts else view)
+        seen = [next(items) for _ in range(2)]
+        snapshot = view.snapshot()
+        assert ("resolved" in snapshot) == (first is known)
+        other = OPENED[api](list(stream), snapshot=snapshot, **second)
+        later = [item[1] if parts else item for item in (other.iter_parts() if parts else other)]
+        assert len(seen) == 2
+        assert list(map(str, later)) == ["", "b", "", "c"]
+        if second is known:
+            assert [event.index for event in later if isinstance(event, Cited)] == [0, 1]
+            assert [event.citation for event in later if isinstance(event, Cited)] == parse(TEXT_OF_TWO)[2:5:2]
+        else:
+            assert later == parse(TEXT_OF_TWO)[2:]
+
+
+TEXT_OF_TWO = f"a{cite(A.id)}{cite(B.id)}b{cite(C.id)}c"
+
+
+def test_the_other_way_of_iteration_begins_anew() -> None:
+    chunks = streamed([cite(A.id), cite(B.id)])
+    view = chat_events(iter(chunks[:1]), sources=POOL)
+    assert isinstance(next(view), Cited)
+    ((_, cited),) = chat_events(chunks[1:], snapshot=view.snapshot(), sources=POOL).iter_parts()
+    assert isinstance(cited, Cited)
+    assert (cited.index, cited.links[0].number) == (0, 1)
+    (cited,) = chat_events(chunks[1:], snapshot=view.snapshot(), sources=POOL)
+    assert isinstance(cited, Cited)
+    assert (cited.index, cited.links[0].number) == (1, 2)
+
+
+# Ends
+
+
+@every_api
+@pytest.mark.parametrize("parts", [False, True])
+def test_what_is_unknown_is_final_before_an_error_is_raised(api: str, parts: bool) -> None:
+    lost = LostError()
+    chunks = chunks_of(api, [f"a{cite(A.id)}", "\ue200cite"])
+    begun = chunks[:2] if api == "chat" else chunks[: len(chunks) - 5]
+    stream = Stream(begun, lost)
+    view = OPENED[api](stream, sources={})
+    events: list[Any] = []
+    with pytest.raises(LostError) as caught:
+        read(view, events.append, parts=parts)
+    assert caught.value is lost
+    assert stream.closings == 1
+    last = [item[1] if parts else item for item in events][-2:]
+    assert str(last[0]) == ""
+    assert isinstance(last[1], Resolved)
+    assert not last[1].pending
+    assert view.result.citations == tuple(parse(cite(A.id), complete=True)) or view.result.text == "a"
+    # Where it broke off another view can go on: indexes and numbers too.
+    other = OPENED[api](
+        chunks_of(api, [cite(A.id)]), snapshot=view.snapshot() | {"sequence_number": None}, sources=POOL
+    )
+    later = [item[1] if parts else item for item in (other.iter_parts() if parts else other)]
+    assert [event.index for event in later if isinstance(event, Cited)][:1] == [1]
+
+
+@every_api
+def test_leaving_a_loop_closes_the_stream(api: str) -> None:
+    stream = Stream(chunks_of(api, [TEXT]))
+    for event in OPENED[api](stream, sources={}):
+        if isinstance(event, Cited):
+            break
+    assert stream.closings == 1
+    stream = Stream(chunks_of(api, [TEXT]))
+    with OPENED[api](stream, sources={}) as view:
+        assert [str(next(view)), type(next(view))] == ["It", Cited]
+    assert list(view) == []
+    assert view.held == TEXT[2 + len(cite(A.id)) :]
+    assert stream.closings == 1
+
+
+@every_api
+@pytest.mark.anyio
+async def test_a_cancelled_view_is_closed_and_says_nothing_more(api: str, anyio_backend: str) -> None:
+    chunks = chunks_of(api, [f"a{cite(A.id)}b\ue200cite", "\ue202c"])
+    stream = AsyncStream(chunks[:1] if api == "chat" else chunks[:4], waits=True)
+    view = OPENED[api](stream, sources={})
+    events: list[Any] = []
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(aread, view, events.append)
+        await stream.waiting.wait()
+        tasks.cancel_scope.cancel()
+    assert stream.closings == 1
+    assert list(map(str, events)) == ["a", "", "b"]
+    assert view.held == "\ue200cite"
+    assert [index for index, *_ in view.snapshot()["resolved"]["answer"]["resolver"]["pending"]] == [0]
+
+
+# Misuse
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [({"sources": [A]}, TypeError, "sources"), ({"sources": {}, "scope": "all"}, ValueError, "scope")],
+)
+def test_misuse_is_refused_at_once(options: dict[str, Any], error: type[Exception], message: str) -> None:
+    for opened in OPENED.values():
+        stream = Stream([])
+        with pytest.raises(error, match=f"^{message}: "):
+            opened(stream, **options)
+        assert stream.closings == 0
+    for fast, params in ((stream_chat, {"messages": []}), (stream_responses, {"input": "?"})):
+        with pytest.raises(error, match=f"^{message}: "):
+            fast(OPENAI, model="any", **params, **options)
+
+
+@every_api
+@every_lane
+def test_a_mapping_of_something_else_is_told_as_such(api: str, lane: Callable[..., None]) -> None:
+    for parts in (False, True):
+        with pytest.raises(TypeError, match=r"^sources: must hold a Source for 'turn0file0', not str"):
+            lane(api, "dict", chunks_of(api, [TEXT]), str, sources={A.id: "text"}, parts=parts)
+
+
+GOOD: Any = chat_events([], sources={}).snapshot()
+ANSWER: Any = GOOD["resolved"]["answer"]
+NO_PARTS: list[Any] = [None, {}, [1], [[["answer", 0], {}]]]
+NO_FIELD: list[Any] = [1, [1], {"version": 0}]
+WRONG: list[Any] = [
+    *(1, [], {}, {"answer": None, "parts": []}),
+    *({"answer": ANSWER, "parts": wrong} for wrong in NO_PARTS),
+    *({"answer": ANSWER | {name: wrong}, "parts": []} for name in ANSWER for wrong in NO_FIELD),
+]
+
+
+@pytest.mark.parametrize("state", WRONG, ids=str)
+def test_what_is_no_state_of_resolvers_is_misuse_at_once(state: Any) -> None:
+    with pytest.raises(ValueError, match=r"^snapshot: must be what snapshot\(\) gave, not "):
+        chat_events([], snapshot=GOOD | {"resolved": state}, sources={})
+    assert list(chat_events([], snapshot=GOOD | {"resolved": state})) == []  # which nothing asks for without sources
