@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import anyio
@@ -321,6 +321,39 @@ def test_each_part_is_resolved_by_itself(lane: Callable[..., None]) -> None:
     assert not any(event.pending for _, event in items if isinstance(event, Resolved))
     numbers = {(part, link.number) for part, event in items if isinstance(event, Resolved) for link in event.links}
     assert len(numbers) == 6
+
+
+class Growing(dict[str, Source]):
+    """Have a source from the step on at which its length is asked for so often, as if another thread had put it in."""
+
+    def __init__(self, asked: int) -> None:
+        super().__init__()
+        self.asked = asked
+
+    def __len__(self) -> int:
+        self.asked -= 1
+        if self.asked == 0:
+            self[A.id] = A
+        return super().__len__()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*super().__iter__()])  # as `tuple` asks for the length while it iterates
+
+
+@every_api
+@pytest.mark.parametrize("parts", [False, True])
+def test_a_source_may_come_in_the_middle_of_a_step(api: str, parts: bool) -> None:
+    deltas = [f"a{cite(A.id)}b{cite(B.id)}{cite(A.id)}", f"{cite(A.id)}c"]
+    whole = [event for event in resolve("".join(deltas), {}) if not isinstance(event, Resolved)]
+    for asked in range(30):
+        items: list[Any] = []
+        read_view(api, "dict", chunks_of(api, deltas), items.append, sources=Growing(asked), parts=parts)
+        events = [item[1] if parts else item for item in items]
+        shown = [event for event in events if not isinstance(event, Resolved)]
+        assert [str(event) for event in shown] == [str(event) for event in whole]
+        final = {event.index: event for event in events if isinstance(event, Cited | Resolved)}
+        assert not any(event.pending for event in final.values())
+        assert [index for index, event in final.items() if event.links[0].source] in ([0, 2, 3], [])
 
 
 @every_api
