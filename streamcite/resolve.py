@@ -128,10 +128,10 @@ class Resolver:
 
         Between two steps a source may come, and `snapshot` is the state behind the event that was given last.
 
-        What is pending costs nothing while the mapping has not grown. Each time it has, all unknown ids are looked up, or all
-        sources where these are fewer; and each citation of which a source came is told anew with all its links, as many
-        as ``max_marker`` leaves room for. So sources that come one by one, each between two events, take the square of
-        their number; those that come together take one look.
+        What is pending costs nothing while the mapping has not grown. Each time it has, all unknown ids are looked up,
+        or all sources where these are fewer; and each citation of which a source came is told anew with all its links,
+        as many as ``max_marker`` leaves room for. So sources that come one by one, each between two events, take the
+        square of their number; those that come together take one look.
 
         Args:
             waiting: what a parser handed out, the next event last. It is taken out when it is its turn, behind what

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from streamcite import forms
+from streamcite import json_values
 from streamcite.format import OPENAI, CitationFormat
 from streamcite.links import ResolvedEvent
 from streamcite.options import ParserOptions
@@ -118,7 +118,7 @@ class AnswerResolver:
         """Go on where a snapshot was taken."""
         self._resolver = self._settings.restored(state["resolver"])
         self._part = None if state["part"] is None else _part(state["part"])
-        self._moved = {_part(part): forms.offset(moved) for part, moved in forms.items(state["moved"])}
+        self._moved = {_part(part): json_values.offset(moved) for part, moved in json_values.items(state["moved"])}
 
 
 class PartsResolver:
@@ -154,7 +154,7 @@ class PartsResolver:
 
     def restore(self, state: list[Any]) -> None:
         """Go on where a snapshot was taken."""
-        self._resolvers = {_part(part): self._settings.restored(each) for part, each in forms.items(state)}
+        self._resolvers = {_part(part): self._settings.restored(each) for part, each in json_values.items(state)}
         self._open = {part: resolver for part, resolver in self._resolvers.items() if resolver.pending}
 
     def _resolve(self, waiting: list[Any]) -> Any:
@@ -200,4 +200,4 @@ def _form(part: Part) -> list[Any]:
 
 
 def _part(form: Any) -> Part:
-    return Part(*forms.items(form))
+    return Part(*json_values.items(form))
