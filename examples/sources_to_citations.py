@@ -5,7 +5,7 @@ python examples/sources_to_citations.py  # starts a server that streams a record
 
 from openai import OpenAI
 
-from streamcite import Citation, Sources, instructions, render_tool_result
+from streamcite import Cited, Sources, instructions, render_tool_result
 from streamcite.openai import chat_events
 from streamcite.testing import serve
 
@@ -30,12 +30,12 @@ def answer(client: OpenAI, sources: Sources, shown: str) -> None:
             {"role": "tool", "tool_call_id": "c1", "content": shown},
         ],
     )
-    with chat_events(stream) as events:
+    with chat_events(stream, sources=sources) as events:
         for event in events:
             print(event, end="", flush=True)  # a citation prints as nothing
-            for id, locator in event.references if isinstance(event, Citation) else ():
-                passage = sources[id].passage(locator) if id in sources else None
-                print(f" [{sources[id].title}: {passage.text!r}]" if passage else f" [{id}?]", end="")
+            for link in event.links if isinstance(event, Cited) else ():
+                said = f"{link.source.title}: {link.passage.text!r}" if link.source and link.passage else link.problem
+                print(f" [{said}]", end="")
     print()
 
 
