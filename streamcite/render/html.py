@@ -15,10 +15,10 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
 from streamcite.links import Cited, Link, Resolved, ResolvedEvent
+from streamcite.surrogates import replace_surrogates
 from streamcite.units import line_range
 
 from .cited import CitedSource
-from .links import one_line
 from .newlines import Newlines
 from .pieces import Pieces
 from .stage import Renderer, RendererClosed
@@ -165,7 +165,7 @@ def _chip(placed: PlacedCitation, link: Link) -> str:
     attributes["data-citation"] = str(placed.index)
     if link.number is not None:
         attributes["data-number"] = str(link.number)
-    attributes["data-id"] = one_line(link.reference.source_id)
+    attributes["data-id"] = replace_surrogates(link.reference.source_id)[0]
     if lines:
         attributes["data-lines"] = f"{lines[0]}-{lines[1]}"
     if source is None and placed.pending:

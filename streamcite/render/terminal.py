@@ -22,7 +22,7 @@ from streamcite.links import Cited, Link, Resolved
 from streamcite.surrogates import replace_surrogates, split_half
 
 from .cited import CitedSource
-from .links import is_safe_url
+from .links import is_safe_url, one_line
 from .pieces import Pieces
 from .rich_markdown import columns, markdown
 from .stage import Renderer, RendererClosed
@@ -244,5 +244,5 @@ def _entry(cited: CitedSource) -> RenderableType:
     lines = [(Text(label, "quiet"), Text(text.translate(_CONTROLS))) for label, text in cited.lines()]
     if (where := cited.where()) and not lines:
         title.append(f", {where}", "not bold")
-    url = [Text(cited.url, "quiet")] if cited.url and cited.url != cited.title else []
+    url = [Text(one_line(cited.url), "quiet")] if cited.url and cited.url != cited.title else []
     return Group(title, *url, columns(*lines))
