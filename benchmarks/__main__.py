@@ -1,4 +1,4 @@
-"""Run the benchmarks: ``python -m benchmarks core``, ``openai``, ``sources``, ``resolve`` or ``splice``."""
+"""Run the benchmarks: ``python -m benchmarks core``, ``openai``, ``sources``, ``resolve``, ``render`` or ``splice``."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import sys
 from collections.abc import Iterator
 from itertools import chain
 
-from . import core, lint, openai, resolve, sources, splice
+from . import core, lint, openai, render, resolve, sources, splice
 from .report import Figure, machine
 
 
 def main() -> int:
     """Print each figure as it is measured, beside its limit; the exit status is 1 if one is over it."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=main.__doc__)
-    parser.add_argument("suite", choices=["core", "openai", "sources", "resolve", "splice"], help="what to measure")
+    suites = ["core", "openai", "sources", "resolve", "render", "splice"]
+    parser.add_argument("suite", choices=suites, help="what to measure")
     parser.add_argument(
         "--quick", action="store_true", help="shorter streams and fewer passes: rough figures in seconds"
     )
@@ -29,6 +30,9 @@ def main() -> int:
         quick = {"deltas": 10_000, "ids": 10_000, "passes": 3}
         figures = resolve.figures(**quick) if arguments.quick else resolve.figures()
         figures = chain(figures, lint.figures(passes=3) if arguments.quick else lint.figures())
+    elif arguments.suite == "render":
+        quick = {"words": 5_000, "characters": 10_000, "passes": 3}
+        figures = render.figures(**quick) if arguments.quick else render.figures()
     elif arguments.suite == "splice":
         figures = splice.figures(events=2_000, passes=3) if arguments.quick else splice.figures()
     else:

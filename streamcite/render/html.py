@@ -22,12 +22,21 @@ from .cited import CitedSource
 from .newlines import Newlines
 from .pieces import Pieces
 from .stage import Renderer, RendererClosed
-from .structure import Sign, read
+from .structure import Sign, read, read_inline
 
 if TYPE_CHECKING:
     from markdown_it.utils import EnvType  # not in all versions
 
-__all__ = ["HtmlRenderer", "PlacedCitation", "RendererClosed", "render_html", "render_piece", "render_sources"]
+__all__ = [
+    "HtmlRenderer",
+    "PlacedCitation",
+    "RendererClosed",
+    "render_citation",
+    "render_html",
+    "render_inline",
+    "render_piece",
+    "render_sources",
+]
 
 # What stands round the number of a citation, in the text that markdown-it-py reads.
 _MARK = "\N{ASTERISM}"
@@ -128,7 +137,18 @@ def render_piece(text: str, citations: Sequence[PlacedCitation] = (), env: EnvTy
     tokens = read(text, signs, pattern, {} if env is None else env)
 
     html = str(_reader().renderer.render(tokens, _reader().options, {}))
-    return pattern.sub(lambda found: _citation(citations[int(found[1])]), html) if citations else html
+    return pattern.sub(lambda found: render_citation(citations[int(found[1])]), html) if citations else html
+
+
+def render_inline(content: str, env: EnvType) -> str:
+    """Give inline content without citations as HTML.
+
+    Args:
+        content: that of a block, or part of it.
+        env: what is known of link references.
+    """
+    reader: RendererHTML = _reader().renderer  # type: ignore[assignment]  # its protocol has no inline content
+    return reader.renderInline(read_inline(content, env), _reader().options, {})
 
 
 def render_sources(sources: Iterable[CitedSource]) -> str:
@@ -149,7 +169,8 @@ class _Html(RendererHTML):
         return super().renderToken(tokens, idx, options, env)
 
 
-def _citation(placed: PlacedCitation) -> str:
+def render_citation(placed: PlacedCitation) -> str:
+    """Give a citation as HTML, which stands nowhere else in that of the answer."""
     links = {(link.number, link.reference): link for link in placed.links}
     return "".join(_chip(placed, link) for link in links.values())
 

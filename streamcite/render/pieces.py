@@ -36,6 +36,10 @@ class Pieces:
 
     def feed(self, text: str) -> list[str]:
         """Read more of the text, and give the pieces that are ended by it."""
+        if self._beginning is None and "\n" not in text:  # most deltas
+            self._line.append(text)
+            self.length += len(text)
+            return []
         ended: list[str] = []
         for segment in _SEGMENT.findall(text):
             if self._beginning is not None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _MOST = 16
 _OPENING, _CLOSING, _WORD = re.compile(r"[*_~`\[(<!\\]+\Z"), re.compile(r"[*_~`\])>]+"), re.compile(r"\S*")
 _NEAR = 256
+_NOTHING = re.compile(r"(?!)")
 
 
 class Sign(NamedTuple):
@@ -75,6 +76,26 @@ def read(text: str, signs: Sequence[Sign], pattern: re.Pattern[str], env: EnvTyp
         elif id(token) in within:
             token.content = _inserted(token.content, within[id(token)])
     return list(_with_paragraphs(leaves.tokens, behind))
+
+
+def read_blocks(text: str, env: EnvType) -> list[Token]:
+    """Read the blocks of a text, and nothing of what is in them.
+
+    Args:
+        text: whole blocks, or the beginning of them, whose lines end with a line feed.
+        env: what is known of link references; what is found is added.
+    """
+    return _blocks().parse(text, env)
+
+
+def read_inline(content: str, env: EnvType) -> list[Token]:
+    """Read inline content without citations, as `read` does.
+
+    Args:
+        content: that of a token, or part of it.
+        env: what is known of link references.
+    """
+    return list(_settled(_inline(content, env), _NOTHING))
 
 
 class _Places:

@@ -1,0 +1,1 @@
+"""Answers for front ends: events as the protocol that one speaks, one file each."""

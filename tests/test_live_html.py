@@ -1,0 +1,216 @@
+"""An answer as HTML while it streams: at the end it is what one render gives, and until then it looks as if it were."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from benchmarks import render as benchmark
+from benchmarks import timing
+from streamcite import Cited, Resolved, ResolvedEvent, Resolver, Source, parse
+from streamcite.render.html import render_html
+from streamcite.render.live import BlockPatch, LiveHtml, RendererClosed
+from tests.linting import cite
+from tests.rendering import PIECES, SOURCES, answers, cuts, feeds
+
+# Blocks that go on for long, and what may end them, or change what they are.
+LINES = (
+    *("- a", "- b **c**", "  d", "* e", "1. f", "2. g", "12) h", "   i", "- ", "-", "\n", "\n"),
+    *("| a | b |", "|---|---|", "| 1 | `2` |", "| 3", "j | k", "|", "===", "---", "# l", "> m", "n"),
+    *("```", "```py", "~~~", "    o", "[p]: /q", "[p]", '"r"', "[s]: https://t.example", "**u", "v**", "[w](https://x"),
+)
+blocks = st.lists(st.sampled_from((*LINES, *PIECES[:4])), max_size=12).map("\n".join)
+texts = answers | blocks | st.tuples(blocks, answers).map("\n".join)
+
+
+class Reader:
+    """What a reader sees: the blocks, patched."""
+
+    def __init__(self) -> None:
+        self.live = LiveHtml()
+        self.blocks: dict[int, str] = {}
+        self.received = 0
+
+    def feed(self, events: Iterable[ResolvedEvent]) -> str:
+        return self._apply(self.live.feed(events))
+
+    def close(self) -> str:
+        return self._apply(self.live.close())
+
+    def _apply(self, patches: Sequence[BlockPatch]) -> str:
+        assert len({patch.block for patch in patches}) == len(patches)
+        for patch in patches:
+            assert patch.block <= len(self.blocks)
+            self.blocks[patch.block] = patch.apply(self.blocks.get(patch.block, ""))
+            self.received += len(patch.html)
+        return "".join(self.blocks.values())
+
+
+def seen(text: str) -> str:
+    """Give what is seen of an answer that has come so far."""
+    return Reader().feed([text])
+
+
+def final(events: Iterable[ResolvedEvent]) -> str:
+    """Give one render of events, each citation as it is known in the end."""
+    events = list(events)
+    links = {event.index: event.links for event in events if isinstance(event, Resolved)}
+    return render_html(
+        replace(event, links=links.get(event.index, event.links), pending=False) if isinstance(event, Cited) else event
+        for event in events
+        if not isinstance(event, Resolved)
+    )
+
+
+@given(texts, cuts)
+@example("- a\n- b\n\n- c", [3, 7, 9])
+@example("a\n===\n", [2, 3])
+@example("[p] x\n\n[p]: /q\n\n[p]", [1, 8])
+@example("> a\nb\n\nc", [3, 5])
+@example("a\n| b | c |\n|---|---|\n| d |", [3, 12, 20])
+def test_what_is_seen_at_the_end_is_one_render(text: str, cuts: list[int]) -> None:
+    fed, reader = feeds(text, cuts), Reader()
+    for events in fed:
+        reader.feed(events)
+    assert reader.close() == final(event for events in fed for event in events)
+
+
+@given(texts, cuts)
+def test_what_is_seen_does_not_depend_on_the_cuts(text: str, cuts: list[int]) -> None:
+    *fed, _ = feeds(text, cuts)
+    reader, events = Reader(), []
+    for feed in fed:
+        events += feed
+        assert reader.feed(feed) == Reader().feed(events)
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("**Bo", '<p dir="auto"><strong>Bo</strong></p>\n'),
+        ("**Bo*", '<p dir="auto"><strong>Bo</strong></p>\n'),
+        ("a *b **c", '<p dir="auto">a <em>b <strong>c</strong></em></p>\n'),
+        ("a **", '<p dir="auto">a</p>\n'),
+        ("2 * 3", '<p dir="auto">2 * 3</p>\n'),
+        ("snake_case", '<p dir="auto">snake_case</p>\n'),
+        ("~~a", '<p dir="auto"><s>a</s></p>\n'),
+        ("`a", '<p dir="auto"><code>a</code></p>\n'),
+        ("`a` b", '<p dir="auto"><code>a</code> b</p>\n'),
+        ("see [the pa", '<p dir="auto">see the pa</p>\n'),
+        ("see [the page](https://x.exa", '<p dir="auto">see the page</p>\n'),
+        ("see ![the page](https://x.exa", '<p dir="auto">see the page</p>\n'),
+        ("see <https://x.exa", '<p dir="auto">see https://x.exa</p>\n'),
+        ("[a](https://x.example) b", '<p dir="auto"><a href="https://x.example">a</a> b</p>\n'),
+        ("**[a](https://x", '<p dir="auto"><strong>a</strong></p>\n'),
+        ("a\n-", '<p dir="auto">a</p>\n'),
+        ("a\n--", '<p dir="auto">a</p>\n'),
+        ("- a\n- ", '<ul>\n<li dir="auto">a</li>\n</ul>\n'),
+        ("- a\n- **b", '<ul>\n<li dir="auto">a</li>\n<li dir="auto"><strong>b</strong></li>\n</ul>\n'),
+        ("a\n1", '<p dir="auto">a</p>\n'),
+        ("``", ""),
+        ("```py", ""),
+        ("```py\na = 1", '<pre><code class="language-py">a = 1</code></pre>\n'),
+        ("```py\na = 1\n``", '<pre><code class="language-py">a = 1</code></pre>\n'),
+        ("[a]: https://x.exa", ""),
+        ("a \\", '<p dir="auto">a</p>\n'),
+    ],
+)
+def test_what_is_not_finished_looks_as_if_it_were(text: str, html: str) -> None:
+    assert seen(text) == html
+
+
+@pytest.mark.parametrize("text", ["| a | b", "| a | b |", "| a | b |\n", "| a | b |\n|--", "| a | b |\n|---|---|\n"])
+def test_the_head_of_a_table_is_one_from_the_beginning(text: str) -> None:
+    head = '<table>\n<thead>\n<tr>\n<th dir="auto">a</th>\n<th dir="auto">b</th>\n</tr>\n</thead>\n</table>\n'
+    assert seen(text) == head
+
+
+def test_words_are_all_that_is_sent_for_words() -> None:
+    reader = Reader()
+    reader.feed(["- **A** b"])
+    assert reader.live.feed([" few 🎉"]) == [BlockPatch(0, " few 🎉</li>\n</ul>\n", 40)]
+    assert reader.live.feed([" more"]) == [BlockPatch(0, " more</li>\n</ul>\n", 47)]
+    assert reader.live.feed([" "]) == []
+
+
+@pytest.mark.parametrize("name", benchmark.LONG)
+def test_of_a_long_block_the_last_part_is_sent(name: str) -> None:
+    def received(characters: int) -> int:
+        reader = Reader()
+        for events in benchmark.events(benchmark.long_block(name, characters)):
+            reader.feed(events)
+        return reader.received
+
+    assert received(20_000) < 12 * received(2_000)
+
+
+def test_a_source_that_comes_late_changes_the_block_that_cites_it() -> None:
+    sources: dict[str, Source] = {}
+    resolver, reader = Resolver(sources), Reader()
+    before = reader.feed(resolver.feed(parse(f"First{cite('t1')}.\n\nSecond{cite('t1')}")))
+    assert before.count('data-pending=""') == before.count("[?]") == 2
+    sources["t1"] = SOURCES["t1"]
+    patches = reader.live.feed(resolver.feed([" on"]))
+    assert [patch.block for patch in patches] == [0, 1]
+    assert all("Office days" in patch.html and "data-pending" not in patch.html for patch in patches)
+    assert patches[0].html == '<p dir="auto">First' + patches[0].html.partition("First")[2]
+    for patch in patches:
+        reader.blocks[patch.block] = patch.apply(reader.blocks[patch.block])
+    end = reader.feed(resolver.close()) and reader.close()
+    events = resolve_all(f"First{cite('t1')}.\n\nSecond{cite('t1')} on")
+    assert end == render_html(events)
+
+
+def test_a_source_that_never_comes_is_told_at_the_end() -> None:
+    resolver, reader = Resolver({}), Reader()
+    reader.feed(resolver.feed(parse(f"- First{cite('t1')}\n- Second{cite('t2')}\n\nThird{cite('t3')}.\n\nFourth")))
+    end = reader.feed(resolver.close())
+    assert end.count('data-problem="unknown-source"') == 3
+    assert "data-pending" not in end
+
+
+def resolve_all(text: str) -> list[ResolvedEvent]:
+    return Resolver(SOURCES).feed(parse(text))
+
+
+def test_the_sources_are_the_last_block() -> None:
+    reader = Reader()
+    reader.feed(resolve_all(f"A{cite('t1')}"))
+    reader.close()
+    assert list(reader.blocks) == [0, 1]
+    assert reader.blocks[1].startswith('<section class="sources">')
+    assert reader.live.close() == []
+
+
+def test_a_patch_has_a_json_form() -> None:
+    assert BlockPatch(3, "<p>").to_dict() == {"block": 3, "html": "<p>"}
+    assert BlockPatch(3, "<p>", 7).to_dict() == {"block": 3, "html": "<p>", "keep": 7}
+
+
+def test_feeding_a_closed_one_is_a_mistake() -> None:
+    live = LiveHtml()
+    assert live.close() == live.close() == []
+    with pytest.raises(RendererClosed):
+        live.feed([])
+    with pytest.raises(TypeError, match="not int"):
+        LiveHtml().feed([1])  # type: ignore[list-item]
+
+
+def test_every_figure_of_the_benchmark_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Collecting garbage makes figures exact, which these need not be, and takes long among so many tests.
+    monkeypatch.setattr(timing, "gc", SimpleNamespace(collect=int, disable=int, enable=int))
+    figures = list(benchmark.figures(words=400, characters=2_000, passes=1))
+    assert len({figure.name for figure in figures}) == len(figures) == 2 + len(benchmark.LONG)
+    assert all(figure.value > 0 for figure in figures)
+    assert 3 in [figure.limit for figure in figures]
+
+
+def test_the_answer_of_the_benchmark_is_as_long_as_it_says() -> None:
+    deltas = benchmark.events(benchmark.answer())
+    events = [event for delta in deltas for event in delta]
+    assert abs(len("".join(map(str, events)).split()) - 20_000) < 1_500
+    assert abs(len(deltas) - 27_000) < 3_500
+    assert all(link.source for event in events if isinstance(event, Cited) for link in event.links)
