@@ -9,7 +9,6 @@ _MARKER = r"[-+*]|[0-9]{1,9}[.)]"
 _PREFIX = re.compile(rf"(?:[ \t]*(?:>|\||(?:{_MARKER}|\#{{1,6}})(?=[ \t]|\Z)))*[ \t]*")
 # A line that is nothing else, or may become that, or a rule, or what sets the head of a table off.
 _STRUCTURE = re.compile(rf"{_PREFIX.pattern}(?:[-+*=_:|#\s]*|[0-9]{{1,9}}[.)]?|`{{3,}}|~{{3,}})")
-_QUOTES = r"(?:[ \t]*>)*"
 _ITEM = re.compile(rf"[ \t>]*(?:{_MARKER})(?:[ \t]+|\Z)")
 _FAR_ITEM = re.compile(rf"[ \t>]*(?:{_MARKER})(?: {{5}}|[ \t]*\t)")
 _FENCE = re.compile(rf"(?P<prefix>(?:[ \t]*(?:>|(?:{_MARKER})(?=[ \t])))*[ \t]*)(?P<mark>`{{3,}}|~{{3,}})(?P<info>.*)")
@@ -128,12 +127,15 @@ class Lines:
         fence = _FENCE.fullmatch(line)
         if self._fence is not None:
             mark, depth, quoted, _ = self._fence
-            if found := re.fullmatch(rf"({_QUOTES if quoted else ''} {{0,{depth + 3}}}){mark}{mark[0]}*[ \t]*", line):
-                closed, self._fence = found[1], None
+            marks = line.strip(" \t>" if quoted else " \t")
+            before = line[: line.find(mark)]
+            close = not marks.strip(mark[0]) and len(marks) >= len(mark) and "\t" not in before
+            if close and len(before.rpartition(">")[2]) <= depth + 3:
+                closed, self._fence = before, None
         elif fence and not self._code and not (fence["mark"][0] == "`" and "`" in fence["info"]):
             self._open(fence)
         elif not self._code and (item := _ITEM.match(line)):
-            self._item = len(item[0])
+            self._item = min(len(item[0]), _ENOUGH)
         self._code_before = self._code or (blank and self._code_before)
         self._code = False
         self._blank_before = blank
@@ -164,7 +166,7 @@ class Lines:
     def _open(self, fence: re.Match[str]) -> None:
         prefix = fence["prefix"]
         if _ITEM.match(prefix):
-            self._item = len(prefix)
+            self._item = min(len(prefix), _ENOUGH)
         depth = self._item if len(prefix.expandtabs(4)) >= self._item else 0
         beside = re.sub(r"[^ \t>]", " ", prefix)
         self._fence = fence["mark"], depth, prefix.lstrip().startswith(">"), beside

@@ -86,9 +86,9 @@ class Pieces:
         self._beginning = ""
         self._behind_blank = not line.strip(_BLANK)
         if self._fence:
-            if line.strip(_BLANK).startswith(self._fence) and re.fullmatch(
-                rf" {{0,3}}{self._fence}{self._fence[0]}*[ \t]*\n", line
-            ):
+            marks = line.strip(_BLANK)
+            closes = len(marks) >= len(self._fence) and not marks.strip(self._fence[0])
+            if closes and not _INDENTED.match(line):
                 self._fence = ""
         elif not self._behind_blank:
             self._indented = bool(_INDENTED.match(line))
