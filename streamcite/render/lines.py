@@ -33,7 +33,7 @@ class Lines:
 
     def __init__(self) -> None:
         self.after_row: bool = False
-        self._blank_before = True
+        self._fresh = True
         self._code_before = self._code = False  # indented code
         # The mark, the least indentation in it, whether it is quoted, and what stands in front of its lines.
         self._fence: tuple[str, int, bool, str] | None = None
@@ -138,7 +138,8 @@ class Lines:
             self._item = min(len(item[0]), _ENOUGH)
         self._code_before = self._code or (blank and self._code_before)
         self._code = False
-        self._blank_before = blank
+        # Behind any of these no paragraph goes on.
+        self._fresh = blank or closed is not None or self.is_heading or not self.content
         self.after_row = self.is_row
         self._begin()
         return closed
@@ -156,11 +157,11 @@ class Lines:
                 self._fence = None  # with the item or the quote that it is in
         if self._fence is None:
             prefix = _PREFIX.match(beginning)
-            self.begins = self._blank_before or self._code_before or bool(prefix and prefix[0].strip())
+            self.begins = self._fresh or self._code_before or bool(prefix and prefix[0].strip())
             item = _ITEM.match(beginning)
             if indent == 0 and self.begins and (item is None or (self.content and item[0] == item[0].rstrip())):
                 self._item = 0
-            far = indent >= self._item + 4 and (self._blank_before or self._code_before)
+            far = indent >= self._item + 4 and (self._fresh or self._code_before)
             self._code = far or bool(_FAR_ITEM.match(beginning))
 
     def _open(self, fence: re.Match[str]) -> None:
