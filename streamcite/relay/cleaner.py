@@ -225,7 +225,7 @@ class EventCleaner:
         _, event, frame = self._sent.pop(number)
         if self._is_of(event.data, item):
             return frame
-        self.watches = True
+        self.watches: bool = True
         retry = b"" if event.retry is None else b"retry: %d\n" % event.retry
         return retry + _encoded(item, event=event.event, id=event.id, escaped=event.data.isascii())
 
