@@ -64,14 +64,14 @@ class EventCleaner:
         self._cleaner: Any = None
         self._from_json = json_reader()
         self.skipped: list[bytes] = []  # whole frames that were not read; if the core is partial, all that came
-        self.room = 0
+        self.room: int = 0
         self._sent: list[tuple[dict[str, Any], ServerSentEvent, bytes]] = []  # those that wait in the core
         self._max_waiting = max_waiting
         self._named = False  # whether the frames name the types of the events
         self._needs_deltas = False  # whether only events with a delta may pass unread, as others may add to a text
         self._shift = 0
         self._settled = True  # whether nothing is held nor waits
-        self.watches = self._counts  # whether annotations of the server's must be read: they would be moved
+        self.watches: bool = self._counts  # whether annotations of the server's must be read: they would be moved
         self.quiet: bool = False  # until the first event was read
         self.plain: bool = False
         ChatCore(options)  # a wrong option is misuse at once
@@ -225,7 +225,7 @@ class EventCleaner:
         _, event, frame = self._sent.pop(number)
         if self._is_of(event.data, item):
             return frame
-        self.watches: bool = True
+        self.watches = True
         retry = b"" if event.retry is None else b"retry: %d\n" % event.retry
         return retry + _encoded(item, event=event.event, id=event.id, escaped=event.data.isascii())
 
