@@ -16,7 +16,7 @@ CODE := streamcite tests benchmarks examples
 # Directories are listed too: their time changes when a file is removed.
 PACKAGE := pyproject.toml README.md LICENSE $(shell find streamcite -name __pycache__ -prune -o -print)
 # npm packages that the tests run; what comes from PyPI stands in pyproject.toml.
-NPM := @copilotkit/aimock@~1.43.0 typescript@~5.9.0
+NPM := @copilotkit/aimock@~1.43.0 axe-core@~4.10.0 playwright-core@~1.55.0 typescript@~5.9.0
 # The modules whose every branch a test must take.
 CORE := annotations body driver event_streams events fields format grammar guide history ids json_values links \
 	lint/bare lint/findings lint/inline lint/linter lint/markdown lint/punctuation lint/sentences \
@@ -30,7 +30,7 @@ COMMA := ,
 # Tests that take no branch of the core which the others leave: they run without the tracer, which doubles their time.
 UNTRACED := $(filter-out %_hostile.py %_views.py,$(wildcard tests/test_openai_*.py tests/test_cli*.py \
 	tests/test_testing*.py tests/test_splice*.py)) $(addprefix tests/test_,$(addsuffix .py,benchmarks clean_sse \
-	conftest demo examples readme reference sse_wire ui_native upstreams))
+	conftest demo examples readme reference sse_wire ui_browser ui_native upstreams))
 CORE_FILES := $(subst $(EMPTY) ,$(COMMA),$(CORE:%=*/site-packages/streamcite/%.py))
 
 help: ## List the targets

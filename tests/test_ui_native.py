@@ -10,18 +10,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-import streamcite.ui
 from streamcite import Cited, ResolvedEvent, resolve
 from streamcite.links import from_dict, to_dict
 from streamcite.render.live import BlockPatch, LiveHtml
 from streamcite.sse import SSEDecoder
+from streamcite.ui.assets import asset
 from streamcite.ui.native import HEADERS, VERSION, EncoderClosed, NativeEncoder
 from tests.linting import cite
 from tests.processes import ENVIRONMENT, PATIENCE
 from tests.rendering import SOURCES, answers, cuts, feeds
 from tests.upstreams import INSTALLED
 
-ROOM = Path(streamcite.ui.__file__).parent
 Sent = tuple[str | None, Any]
 
 # An answer with events of every kind, and links with and without each of their parts.
@@ -90,13 +89,13 @@ def test_nothing_on_the_way_keeps_an_event_back() -> None:
 
 
 def test_the_page_names_each_event() -> None:
-    page = (ROOM / "native.md").read_text("utf-8")
+    page = asset("native.md").read_text("utf-8")
     table = re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)
     assert re.findall(r"`(\w+)`", " ".join(table)) == names_of_the_types()
 
 
 def names_of_the_types() -> list[str]:
-    types = (ROOM / "native.d.ts").read_text("utf-8")
+    types = asset("native.d.ts").read_text("utf-8")
     return re.findall(r"^  (\w+):", types.partition("interface NativeEvents {")[2].partition("}\n\n")[0], re.MULTILINE)
 
 
@@ -117,7 +116,7 @@ def test_typescript_takes_what_is_sent_and_nothing_else(tmp_path: Path) -> None:
         for number, wrong in enumerate(spoiled(data)):
             lines += ["// @ts-expect-error", f"export const {name}_{number}: NativeEvent = {literal(name, wrong)};"]
     assert len(lines) > 100
-    (tmp_path / "native.d.ts").write_text((ROOM / "native.d.ts").read_text("utf-8"), "utf-8")
+    (tmp_path / "native.d.ts").write_text(asset("native.d.ts").read_text("utf-8"), "utf-8")
     (tmp_path / "sent.ts").write_text("\n".join(lines), "utf-8")
     command = [INSTALLED / "node" / "bin" / "node", INSTALLED / "node_modules" / "typescript" / "bin" / "tsc"]
     options = ["--noEmit", "--strict", "--lib", "es2022", "--module", "es2022", "sent.ts"]

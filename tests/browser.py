@@ -1,0 +1,165 @@
+"""A browser that a test drives, and a server of one page with one answer, which stops where the test says.
+
+The browser is Debian's `chromium`, driven by the npm package `playwright-core`; where either is missing, a test that
+asks for it is skipped, and says so. Every wait is bounded.
+"""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+from streamcite.ui.assets import Asset, asset
+from streamcite.ui.native import HEADERS
+from tests.processes import ENVIRONMENT, PATIENCE
+from tests.upstreams import INSTALLED
+
+NODE = INSTALLED / "node" / "bin" / "node"
+# As strict as a page can be that has a script, a style sheet and a stream of its own.
+POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'"
+PAGE = """<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>An answer</title><link rel="stylesheet" href="streamcite.css">
+<link rel="stylesheet" href="page.css"><script type="module" src="page.js"></script></head>
+<body><main><h1>An answer</h1><div id="answer"></div></main></body>
+</html>
+"""
+SCRIPT = """import {show} from "./streamcite.js";
+const source = location.search === "?events" ? new EventSource("answer") : await fetch("answer");
+window.complete = await show(document.querySelector("#answer"), source);
+"""
+STYLE = """html { color-scheme: light dark; background: Canvas; font: 16px/1.5 sans-serif; }
+main { max-width: 40em; margin: auto; }
+.sc { padding: 0.1em 1em; border-radius: 0.5em; }
+"""
+
+
+class Site:
+    """One page, and an answer of several parts; each but the first is sent when it is asked for."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.parts: Sequence[bytes] = ()
+        self.go = [Event()]
+
+    def serve(self, parts: Sequence[bytes]) -> None:
+        self.parts, self.go = parts, [Event() for _ in parts]
+        self.go[0].set()
+
+
+class Browser:
+    """A page in a browser."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+        self._reader = ThreadPoolExecutor(1)
+
+    def read(self) -> Any:
+        assert self._process.stdout is not None
+        line = self._reader.submit(self._process.stdout.readline).result(PATIENCE)
+        outcome = json.loads(line)
+        assert "error" not in outcome, outcome["error"]
+        return outcome["value"]
+
+    def __call__(self, step: str, **options: Any) -> Any:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"step": step, **options}) + "\n")
+        self._process.stdin.flush()
+        return self.read()
+
+    def wait(self, until: str) -> None:
+        self("wait", until=until)
+
+    def evaluate(self, script: str) -> Any:
+        return self("evaluate", script=script)
+
+    def close(self) -> None:
+        self._reader.shutdown()
+
+
+@contextmanager
+def run_browser() -> Iterator[Browser]:
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("chromium is not installed")
+    if not (INSTALLED / "node_modules" / "playwright-core").exists():
+        pytest.skip("playwright-core is not installed: make .venv/upstreams.stamp")
+    with TemporaryDirectory() as user_data:
+        script = Path(__file__).with_name("browser.mjs")
+        process = subprocess.Popen(
+            [NODE, script, INSTALLED / "node_modules", chromium, user_data],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            encoding="utf-8",
+            env={**ENVIRONMENT, "HOME": user_data},
+        )
+        browser = Browser(process)
+        try:
+            assert browser.read() == "ready"
+            yield browser
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+            try:
+                process.wait(PATIENCE)
+            finally:
+                process.kill()
+                process.wait()
+                browser.close()
+                if process.stdout is not None:
+                    process.stdout.close()
+
+
+@contextmanager
+def run_site() -> Iterator[Site]:
+    site = Site()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            path = self.path.partition("?")[0]
+            if path == "/answer":
+                self._head(dict(HEADERS))
+                for part, go in zip(site.parts, site.go, strict=True):
+                    assert go.wait(PATIENCE)
+                    self.wfile.write(part)
+                    self.wfile.flush()
+                return
+            texts = {"/": (PAGE, "html"), "/page.js": (SCRIPT, "javascript"), "/page.css": (STYLE, "css")}
+            if path.startswith("/streamcite."):
+                name: Asset = "streamcite.css" if path.endswith(".css") else "streamcite.js"
+                text, kind = asset(name).read_text("utf-8"), "css" if path.endswith(".css") else "javascript"
+            else:
+                text, kind = texts.get(path, ("", "plain"))
+            self._head({"content-type": f"text/{kind}; charset=utf-8"})
+            self.wfile.write(text.encode())
+
+        def _head(self, headers: dict[str, str]) -> None:
+            self.send_response(200)
+            for name, value in {**headers, "content-security-policy": POLICY}.items():
+                self.send_header(name, value)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        site.url = f"http://127.0.0.1:{server.server_port}/"
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield site
+        finally:
+            for go in site.go:
+                go.set()
+            server.shutdown()
+            thread.join()
