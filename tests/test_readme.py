@@ -10,7 +10,7 @@ from streamcite import Citation, iter_events, parse
 from streamcite.testing import RecordedAnswer, serve
 
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
-CHAT, PARSER, UNITS, VIEWS, FAST = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+CHAT, PARSER, WHOLE_WAY, UNITS, VIEWS, FAST = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 ANSWER = "Three days a week. \ue200cite\ue202turn0file1\ue202L8-L13\ue201 Ask first."
 
 
@@ -48,6 +48,10 @@ def test_the_parser_without_io() -> None:
     *events, last = run(PARSER).splitlines()
     assert events == [repr(event) for event in parse(ANSWER.removesuffix(" first."))] + ["' first.'"]
     assert last == "[]"
+
+
+def test_the_whole_way() -> None:
+    assert run(WHOLE_WAY) == "Yes, one.[1: Rules] Come before five.[2: Hours]"
 
 
 def test_what_can_be_cited() -> None:
