@@ -134,7 +134,7 @@ class ResponsesCore(TextsCore):
         ends = kind in _TEXT_ENDS
         places = list(self._places(event, kind))
         changes = [change for place in places for change in self._catch_up(place, kind)]
-        if self._waiting or (ends and any(self._text(place).held for place in places)):
+        if self._waiting or (ends and any(self._text(place).holds for place in places)):
             self._waiting.append((event, places))
             return [*steps, (None, changes)]
         self._last = event
@@ -229,7 +229,7 @@ class ResponsesCore(TextsCore):
         reason = get_str(get(response, "incomplete_details"), "reason") or status
         completed = status == "completed"
         changes = []
-        for text in [text for text in self._texts.values() if text.held]:
+        for text in [text for text in self._texts.values() if text.holds]:
             changes += self._settle([text], complete=self._ended_itself(text, response, completed=completed))
         return changes + self._settle(self._texts.values(), complete=completed, reason=reason)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from streamcite.events import Citation, Event, Malformed, from_dict, raw_of, to_dict
 from streamcite.format import OPENAI
@@ -19,16 +19,28 @@ from .parts import Channel, Key, Part, PartEvent, PartResult, StreamResult
 SNAPSHOT_VERSION = 1
 
 
+class Stage(Protocol):
+    """What stands behind the parser of one text, and changes how its events look."""
+
+    def read(self, events: Sequence[Event]) -> list[Event]:
+        """Give what comes of the next events."""
+
+    def close(self, events: Sequence[Event]) -> list[Event]:
+        """Give what comes of the last events, and of the end."""
+
+
 class Text:
     """One text of an answer, as far as it was read."""
 
     __slots__ = (
-        "_counted", "_half", "_options", "_origin", "_parser", "complete", "done", "events", "finish_reason",
-        "mismatch", "part", "reopened", "replaced", "template",
+        "_counted", "_half", "_new_stage", "_options", "_origin", "_parser", "_stage", "complete", "done", "events",
+        "finish_reason", "mismatch", "part", "reopened", "replaced", "template",
     )  # fmt: skip
 
-    def __init__(self, part: Part, options: ParserOptions) -> None:
+    def __init__(self, part: Part, options: ParserOptions, new_stage: Callable[[], Stage] | None = None) -> None:
         self.part: Part = part
+        self._new_stage = new_stage
+        self._stage = None if new_stage is None else new_stage()
         self._options = options
         self._parser = CitationParser(**options)
         self._origin = (0, 0)  # where its first event stands, in the input and in the clean text
@@ -56,17 +68,20 @@ class Text:
     @property
     def holds(self) -> bool:
         """Say whether anything is held."""
-        return self._parser.holds or bool(self._half)
+        return self._parser.holds or bool(self._half) or (self._stage is not None and self.complete is None)
 
     def feed(self, delta: str) -> list[Event]:
         """Read what comes next, also behind the end."""
         if self.complete is not None:
             self._parser = CitationParser.restore(_state_at(self._end()), **self._options)
             self.complete, self.reopened = None, True
+            self._stage = None if self._new_stage is None else self._new_stage()
         # A surrogate is neither ASCII nor printable.
         if self._half or not (delta.isascii() or delta.isprintable()):
             delta = self._join(delta)
         events = self._parser.feed(delta)
+        if self._stage is not None:
+            events = self._stage.read(events)
         self.events += events
         return events
 
@@ -99,7 +114,8 @@ class Text:
         is_all = not (self._origin[0] or self.held) and len(whole) == self._end()[0]
         if is_all and whole == "".join(map(raw_of, self.events)):
             return self.events
-        return parse(whole, complete=bool(self.complete), **self._options)
+        events = parse(whole, complete=bool(self.complete), **self._options)
+        return events if self._new_stage is None else self._new_stage().close(events)
 
     def close(self, *, complete: bool) -> list[Event]:
         """End the text, and settle what is held."""
@@ -112,6 +128,8 @@ class Text:
             self.replaced += 1
             events += self._parser.feed(REPLACEMENT)
         events += self._parser.close(complete=complete)
+        if self._stage is not None:
+            events = self._stage.close(events)
         self.events += events
         return events
 
@@ -203,6 +221,7 @@ class TextsCore(ABC):
     Attributes:
         current: the text of the answer whose turn it was when the snapshot was taken.
         sure: whether the stream has given what it must; until then, what is nothing of the API is misuse.
+        new_stage: makes what stands behind the parser of each text of an answer or a commentary, if anything does.
         partial: whether chunks without markup were left out, so that what a text was read of is not all of it.
 
     Raises:
@@ -221,6 +240,7 @@ class TextsCore(ABC):
         self._restored: list[Change] = []  # what the snapshot had not handed out
         self.current: Text | None = None
         self.sure: bool = False
+        self.new_stage: Callable[[], Stage] | None = None
         self.partial: bool = False
         if snapshot is not None:
             try:
@@ -313,7 +333,8 @@ class TextsCore(ABC):
         """Give a text, which begins when it is asked for."""
         text = self._texts.get(key)
         if text is None:
-            text = self._texts[key] = Text(Part(channel, *key), self._options)
+            new_stage = self.new_stage if channel in ("answer", "commentary") else None
+            text = self._texts[key] = Text(Part(channel, *key), self._options, new_stage)
         return text
 
     def _settle(self, texts: Iterable[Text], *, complete: bool, reason: str | None = None) -> list[Change]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from streamcite.sources import Source
 
     from .cleaner import Api
+    from .written import Render
 
 
 class _Core:
@@ -56,6 +57,7 @@ class CleanSSE(AsyncIterator[bytes]):
         sources: see there.
         annotations: see there.
         unit: see there.
+        render: see there.
         max_line: see there.
         options: see there.
 
@@ -75,13 +77,16 @@ class CleanSSE(AsyncIterator[bytes]):
         sources: Mapping[str, Source] | None = None,
         annotations: When = "streamed",
         unit: Unit = "codepoint",
+        render: Render | None = None,
         max_line: int = DEFAULT_MAX_LINE,
         **options: Unpack[ParserOptions],
     ) -> None:
         if not isinstance(stream, AsyncIterable):
             raise TypeError(f"stream: must be an asynchronous iterable of bytes, not {type(stream).__name__}")
 
-        splice = Splice(api=api, sources=sources, annotations=annotations, unit=unit, max_line=max_line, **options)
+        splice = Splice(
+            api=api, sources=sources, annotations=annotations, unit=unit, render=render, max_line=max_line, **options
+        )
         self._given = Given(aiter(stream), stream, closes)
         self._cleaned = adrive(_Core(splice), self._given)
 

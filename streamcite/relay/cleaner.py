@@ -14,9 +14,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from streamcite.annotations import AnnotationOptions
+from streamcite.format import OPENAI
 from streamcite.openai.chat_core import ChatCore, choices_of
 from streamcite.openai.chat_objects import ChatCleaner
 from streamcite.openai.frames import DONE, json_reader, read_any_json
@@ -27,6 +29,7 @@ from streamcite.options import ParserOptions
 from streamcite.sse import ServerSentEvent, SSEDecoder, encode, encode_json
 
 from .marks import BACKSLASH
+from .written import Render, Written
 
 Api: TypeAlias = Literal["chat", "responses"]
 
@@ -44,6 +47,7 @@ class EventCleaner:
         api: which API it is of; None: what the first event of either shows.
         wanted: which annotations there are.
         options: as for `CitationParser`.
+        render: how citations are written into the text, if they are.
         max_waiting: the most bytes of events that wait for a later one.
 
     Attributes:
@@ -55,10 +59,24 @@ class EventCleaner:
         ValueError, TypeError: as `CitationParser`.
     """
 
-    def __init__(self, api: Api | None, wanted: AnnotationOptions, options: ParserOptions, *, max_waiting: int) -> None:
+    def __init__(
+        self,
+        api: Api | None,
+        wanted: AnnotationOptions,
+        options: ParserOptions,
+        *,
+        render: Render | None,
+        max_waiting: int,
+    ) -> None:
         self._options = options
-        self._counts = wanted.sources is not None and wanted.annotations != "off"
-        self._wanted = wanted if self._counts else replace(wanted, sources=None)
+        self._new_stage = None
+        if render is not None:
+            if wanted.sources is None:
+                raise ValueError("render: needs sources, which are what it writes")
+            self._new_stage = partial(Written, render, wanted.sources, options.get("format", OPENAI))
+        annotated = wanted.sources is not None and wanted.annotations != "off" and render is None
+        self._counts = annotated or render is not None
+        self._wanted = wanted if annotated else replace(wanted, sources=None)
         self._partial = not self._counts
         self._api: Api | None = api
         self._cleaner: Any = None
@@ -143,6 +161,7 @@ class EventCleaner:
         self._api = api
         core = ChatCore(self._options) if api == "chat" else ResponsesCore(self._options)
         core.sure, core.partial = True, not self._counts  # it is the stream's, whatever it holds
+        core.new_stage = self._new_stage
         self._needs_deltas = self._counts and api == "responses"
         self._cleaner = (
             ChatCleaner(core, self._wanted) if isinstance(core, ChatCore) else ResponsesCleaner(core, self._wanted)
@@ -213,7 +232,8 @@ class EventCleaner:
             self.watches = True  # something was left out
             self._sent.clear()
         self._shift = 0 if is_chat else cleaner.shift
-        self.quiet = self._settled = cleaner.settled
+        self._settled = cleaner.settled
+        self.quiet = self._settled and self._new_stage is None  # what is written depends on all text
         self.plain = self.quiet and not (self._shift or self._needs_deltas)
         return cleaned
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from streamcite.annotations import AnnotationOptions, Unit, When
 from streamcite.format import OPENAI
@@ -19,6 +19,7 @@ from streamcite.sse.decode import DEFAULT_MAX_LINE
 
 from .cleaner import Api, EventCleaner
 from .marks import BACKSLASH, Marks
+from .written import Render
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -57,11 +58,15 @@ class Splice:
             text in front of a citation must be decoded, since the offsets of annotations count it.
         annotations: see there.
         unit: see there.
+        render: ``links`` or ``footnotes`` writes the citations of answers into their texts, as `MarkdownRenderer` does
+            in this style, in the place of annotations. All text is decoded then; the end of a finished text waits for
+            the next event that tells whether the answer goes on.
         max_line: the most bytes of one line, and of one frame, as of `SSEDecoder`.
         options: as for `CitationParser`.
 
     Raises:
-        TypeError, ValueError: as `clean_chat`; ValueError: ``api`` is neither, ``max_line`` no number from 1.
+        TypeError, ValueError: as `clean_chat`; ValueError: ``api`` is neither, ``render`` none of these or
+            without sources, ``max_line`` no number from 1.
 
     Source: the HTML Living Standard, section 9.2; the API reference, "The chat completion chunk object" and "Responses:
     streaming events".
@@ -76,14 +81,17 @@ class Splice:
         sources: Mapping[str, Source] | None = None,
         annotations: When = "streamed",
         unit: Unit = "codepoint",
+        render: Render | None = None,
         max_line: int = DEFAULT_MAX_LINE,
         **options: Unpack[ParserOptions],
     ) -> None:
+        if render not in (None, *get_args(Render)):
+            raise ValueError(f"render: must be 'links', 'footnotes' or None, not {render!r}")
         if api not in (None, "chat", "responses"):
             raise ValueError(f"api: must be 'chat', 'responses' or None, not {api!r}")
         wanted = AnnotationOptions(sources=sources, annotations=annotations, unit=unit)
         self._decoder = SSEDecoder(max_line=max_line)
-        self._events = EventCleaner(api, wanted, options, max_waiting=max_line)
+        self._events = EventCleaner(api, wanted, options, render=render, max_waiting=max_line)
         self._marks = Marks(options.get("format", OPENAI))
         self._lead = self._marks.lead
         self._frame = bytearray()  # the whole lines of the open frame, comments not counted, as they came,

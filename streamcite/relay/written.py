@@ -1,0 +1,44 @@
+"""Citations as links or footnotes in the text itself, for readers that know no annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
+
+from streamcite.events import Event, OtherMarker, raw_of
+from streamcite.format import CitationFormat
+from streamcite.render.markdown import MarkdownRenderer
+from streamcite.resolve import Resolver
+from streamcite.sources import Source
+
+Render: TypeAlias = Literal["links", "footnotes"]
+
+
+class Written:
+    """Write the citations of one text into it, as `MarkdownRenderer` does: a stage behind its parser.
+
+    Args:
+        render: the renderer's style.
+        sources: what citations point to.
+        format: that of the parser.
+    """
+
+    def __init__(self, render: Render, sources: Mapping[str, Source], format: CitationFormat) -> None:
+        self._resolver = Resolver(sources, format=format)
+        self._renderer = MarkdownRenderer(render)
+
+    def read(self, events: Sequence[Event]) -> list[Event]:
+        """Read the next events, and give one that shows what came of them; or these, if that is the same."""
+        return _shown(events, self._renderer.feed(self._resolver.feed(events)))
+
+    def close(self, events: Sequence[Event]) -> list[Event]:
+        """Read the last events, and give one that shows the rest."""
+        text = self._renderer.feed([*self._resolver.feed(events), *self._resolver.close()])
+        return _shown(events, text + self._renderer.close())
+
+
+def _shown(events: Sequence[Event], text: str) -> list[Event]:
+    if all(isinstance(event, str) for event in events) and text == "".join(map(str, events)):
+        return [*events]
+    raw = "".join(map(raw_of, events))
+    return [OtherMarker(family="", fields=(), raw=raw, text=text, start=0, position=0)]
