@@ -40,8 +40,10 @@ def objects_of(name: str, *deltas: str) -> list[Any]:
 # However it is written
 
 
-@every_way
-@every_api
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [("chat", way) for way in WRITTEN.values()] + [("responses", WRITTEN[way]) for way in ("UTF-8", "CRLF", "named")],
+)
 def test_every_cut_in_two_gives_the_same_bytes(name: str, written: Any) -> None:
     data = written(short(APIS[name], TEXT[:9], TEXT[9:]))
     whole = spliced([data])
@@ -159,6 +161,7 @@ def responses(draw: st.DrawFn) -> list[Any]:
     return stream_of(*items, order=draw(rs.orders()), end=end, numbered=draw(st.booleans()))
 
 
+@settings(max_examples=80)
 @given(st.data())
 def test_any_stream_in_any_spelling(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(APIS)))
@@ -178,7 +181,7 @@ def test_any_stream_in_any_spelling(data: st.DataObject) -> None:
 FORMATS = [sc.BRACKETS, sc.CJK_BRACKETS, sc.TAGS, sc.NASTY, sc.ASCII, sc.PRIVATE, sc.HALF_PRIVATE, sc.WIDE]
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(st.sampled_from(sorted(APIS)), st.sampled_from(FORMATS), st.data())
 def test_formats_of_ones_own(name: str, fields: Any, data: st.DataObject) -> None:
     deltas = data.draw(st.lists(sc.texts(fields, max_pieces=2).map(lambda text: "plain " + text), max_size=6))
@@ -190,7 +193,7 @@ def test_formats_of_ones_own(name: str, fields: Any, data: st.DataObject) -> Non
         assert values(spliced(pieces, format=format)) == cleaned(name, objects, format=format)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.lists(CHUNK, max_size=3), st.sampled_from([None, "chat", "responses"]))
 def test_a_field_of_any_type_raises_nothing(shapes: list[Any], api: Any) -> None:
     data = body([*shapes, *streamed(["Still read.", MARKER])])

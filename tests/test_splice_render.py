@@ -57,7 +57,7 @@ def test_links_and_footnotes_stand_in_the_text(name: str, render: Any, deltas: l
         assert b'"annotations": [{' not in seen
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.sampled_from(sorted(APIS)), st.sampled_from(["links", "footnotes"]), st.data())
 def test_any_text(name: str, render: Any, data: st.DataObject) -> None:
     words = st.sampled_from(

@@ -159,7 +159,9 @@ class ChatCleaner:
     @property
     def settled(self) -> bool:
         """Say whether nothing is held, nor waits: a chunk without markup and annotations would pass as it is."""
-        return self._core.settled and not any(state.waits for state in self._choices.values())
+        if not self._core.settled:
+            return False
+        return self._options.sources is None or not any(state.waits for state in self._choices.values())
 
     def read(self, chunk: Any) -> list[Any]:
         """Clean the next chunk, or a whole completion.

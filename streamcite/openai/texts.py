@@ -262,7 +262,10 @@ class TextsCore(ABC):
     @property
     def settled(self) -> bool:
         """Say whether nothing is held of any text, and no chunk waits for another."""
-        return not any(text.holds for text in self._texts.values())
+        for text in self._texts.values():  # noqa: SIM110  # a generator costs more than most of these have texts
+            if text.holds:
+                return False
+        return True
 
     @abstractmethod
     def more(self, chunk: Any) -> tuple[Text, list[Event]] | None:

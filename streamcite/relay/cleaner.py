@@ -12,7 +12,6 @@ change, and mostly never do. Such events are kept as they came, and read when so
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, TypeAlias
@@ -53,7 +52,10 @@ class EventCleaner:
     Attributes:
         quiet: whether nothing is held nor waits, so that an event whose bytes hold no markup need not be read, but for
             what `skip` finds.
-        plain: whether it passes as it came, too.
+        plain: whether such an event passes as it came, too.
+        watches: whether the server's own annotations must be read, as they would be moved or numbered.
+        skipped: the frames that were not read; if the core is partial, all that came.
+        room: for how many more bytes of these there is room.
 
     Raises:
         ValueError, TypeError: as `CitationParser`.
@@ -81,15 +83,15 @@ class EventCleaner:
         self._api: Api | None = api
         self._cleaner: Any = None
         self._from_json = json_reader()
-        self.skipped: list[bytes] = []  # whole frames that were not read; if the core is partial, all that came
-        self.room: int = 0
+        self.skipped: list[bytes] = []
+        self.room: int = MAX_KEPT
         self._sent: list[tuple[dict[str, Any], ServerSentEvent, bytes]] = []  # those that wait in the core
         self._max_waiting = max_waiting
         self._named = False  # whether the frames name the types of the events
         self._needs_deltas = False  # whether only events with a delta may pass unread, as others may add to a text
         self._shift = 0
         self._settled = True  # whether nothing is held nor waits
-        self.watches: bool = self._counts  # whether annotations of the server's must be read: they would be moved
+        self.watches: bool = self._counts
         self.quiet: bool = False  # until the first event was read
         self.plain: bool = False
         ChatCore(options)  # a wrong option is misuse at once
@@ -137,14 +139,14 @@ class EventCleaner:
         if self._cleaner is None:
             return b""
         if not self._settled:
-            self._read_skipped()
+            self.read_skipped()
         return self._frames_of(self._cleaner.end(stopped=stopped))
 
     def _clean(self, value: dict[str, Any], event: ServerSentEvent, frame: bytes) -> bytes:
         if self._api == "chat" and "choices" not in value:
             return frame
         if not self._partial or self._counts_in(value, event.data):
-            self._read_skipped()
+            self.read_skipped()
         if self._partial:
             self.keep(frame.removeprefix(_BOM))
             if self._api == "responses":
@@ -192,12 +194,15 @@ class EventCleaner:
         if self._api == "responses":
             if not (self._settled or value.get("delta")):
                 return True
-        elif any(fields(choice).get("finish_reason") for choice in choices_of(value)):
-            return True
-        return (b"annotation" in payload or (BACKSLASH in payload and b"\\u00" in payload)) and _hosts(value)
+        else:
+            for choice in choices_of(value):
+                if fields(choice).get("finish_reason"):
+                    return True
+        may_host = payload.find(b"annotation") >= 0 or (BACKSLASH in payload and payload.find(b"\\u00") >= 0)
+        return may_host and _hosts(value)
 
-    def _read_skipped(self) -> None:
-        """Let the core read what it has not; a partial one gives way to one that reads all from the beginning."""
+    def read_skipped(self) -> None:
+        """Let the core read what was skipped; a partial one gives way to one that reads all from the beginning."""
         if self._partial and self._api is not None:
             self._partial = False
             self._begin(self._api)
@@ -221,11 +226,11 @@ class EventCleaner:
         self.skipped.append(frames)
         self.room -= len(frames)
         if self.room < 0:
-            self._read_skipped()
+            self.read_skipped()
 
-    def _frames_of(self, items: Iterable[Any]) -> bytes:
+    def _frames_of(self, items: list[Any]) -> bytes:
         """Give the frames of what the core gave: those that came where it is what they hold, else new ones."""
-        cleaned = b"".join([self._frame_of(item) for item in items])
+        cleaned = b"".join([self._frame_of(item) for item in items]) if items else b""
         cleaner = self._cleaner
         is_chat = self._api == "chat"
         if self._sent and (is_chat or not cleaner.waiting):

@@ -72,7 +72,18 @@ class Splice:
     streaming events".
     """
 
-    __slots__ = ("_closed", "_decoder", "_events", "_failure", "_frame", "_lead", "_line", "_marks", "_quiet")
+    __slots__ = (
+        "_append",
+        "_closed",
+        "_decoder",
+        "_events",
+        "_failure",
+        "_frame",
+        "_lead",
+        "_line",
+        "_marks",
+        "_quiet",
+    )
 
     def __init__(
         self,
@@ -92,6 +103,7 @@ class Splice:
         wanted = AnnotationOptions(sources=sources, annotations=annotations, unit=unit)
         self._decoder = SSEDecoder(max_line=max_line)
         self._events = EventCleaner(api, wanted, options, render=render, max_waiting=max_line)
+        self._append = self._events.skipped.append
         self._marks = Marks(options.get("format", OPENAI))
         self._lead = self._marks.lead
         self._frame = bytearray()  # the whole lines of the open frame, comments not counted, as they came,
@@ -123,7 +135,11 @@ class Splice:
                     if passed is not None:
                         return passed
                 elif not events.watches or data.find(b"annotation") < 0:
-                    events.keep(data)
+                    # What `keep` does, as most calls come to this.
+                    self._append(data)
+                    events.room -= len(data)
+                    if events.room < 0:
+                        events.read_skipped()
                     return data
         except TypeError:
             pass
