@@ -1,7 +1,7 @@
 """Server-sent events in, clean ones out, and the same bytes where nothing changes. Sans-I/O.
 
 The state of the stream here is the frame that came in part. What a frame does is told in three steps, each of which
-costs ten times the one before, and is taken for a tenth of the frames: its bytes cannot hold markup; it must be read
+costs many times the one before, and is taken for few of its frames: its bytes cannot hold markup; it must be read
 (`cleaner`), and comes to what it was; it must be encoded anew.
 """
 
