@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from .events import Citation, Event, raw_of
-from .sources import Source
+from .source import Source, check_sources
 
 Unit: TypeAlias = Literal["codepoint", "utf16"]
 When: TypeAlias = Literal["streamed", "final", "off"]
@@ -49,8 +49,8 @@ class AnnotationOptions:
     unit: Unit = "codepoint"
 
     def __post_init__(self) -> None:
-        if self.sources is not None and not isinstance(self.sources, Mapping):
-            raise TypeError(f"sources: must be a mapping or None, not {type(self.sources).__name__}")
+        if self.sources is not None:
+            check_sources(self.sources)
         for name, kind in {"annotations": When, "unit": Unit}.items():
             if (value := getattr(self, name)) not in get_args(kind):
                 raise ValueError(f"{name}: must be one of {', '.join(map(repr, get_args(kind)))}, not {value!r}")

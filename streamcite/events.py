@@ -233,6 +233,17 @@ def check_event(value: object, kinds: UnionType, giver: str) -> None:
         raise TypeError(f"events: must be those of {giver}, not {type(value).__name__}")
 
 
+def check_iterable(events: object) -> None:
+    """Make sure that events come in an iterable, and not as one text, of which each character would be one.
+
+    Raises:
+        TypeError: they do not.
+    """
+    if isinstance(events, str) or not isinstance(events, Iterable):
+        hint = "; parse(text) reads them from a text" if isinstance(events, str) else ", which is no iterable"
+        raise TypeError(f"events: must be the events of an answer, not {type(events).__name__}{hint}")
+
+
 def _is_string(event: object) -> bool:
     return isinstance(event, str)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .events import Citation, OtherMarker
+from .events import Citation, OtherMarker, check_iterable
 from .format import DEFAULT_MAX_MARKER, OPENAI, CitationFormat, write_marker
 from .links import AnyEvent, Cited, check_any_event
 from .parser import parse
@@ -30,12 +30,14 @@ def to_marked_text(events: Iterable[AnyEvent], *, format: CitationFormat = OPENA
 
     Raises:
         ValueError: a citation has no marker in this format, which is not the one that it was read in.
-        TypeError: ``format`` is no `CitationFormat`, or something else than an event was given.
+        TypeError: ``format`` is no `CitationFormat`, ``events`` are no iterable of events, or are one text, whose
+            citations `parse` reads first.
 
     Source: the guide, element 4 (familiar patterns are reproduced best).
     """
     if not isinstance(format, CitationFormat):
         raise TypeError(f"format: must be a CitationFormat, not {type(format).__name__}")
+    check_iterable(events)
     return "".join(_marked(event, format) for event in events)
 
 

@@ -12,14 +12,14 @@ from functools import partial
 from typing import Any, Literal, TypeAlias, Unpack, get_args
 
 from . import json_values
-from .events import Citation, Event, Malformed, OtherMarker, Reference, check_event, reference
+from .events import Citation, Event, Malformed, OtherMarker, Reference, check_event, check_iterable, reference
 from .format import OPENAI, CitationFormat
 from .grammar import grammar_for
 from .ids import is_result_id
 from .links import Cited, Link, Problem, Resolved, ResolvedEvent, from_dict, new_link, to_dict
 from .options import ParserOptions
 from .parser import parse
-from .source import Source
+from .source import Source, check_sources
 from .sources import Sources
 
 __all__ = [
@@ -77,8 +77,7 @@ class Resolver:
     def __init__(
         self, sources: Mapping[str, Source], scope: Scope = "conversation", *, format: CitationFormat = OPENAI
     ) -> None:
-        if not isinstance(sources, Mapping):
-            raise TypeError(f"sources: must be a mapping, not {type(sources).__name__}")
+        check_sources(sources)
         if scope not in get_args(Scope):
             raise ValueError(f"scope: must be one of {', '.join(map(repr, get_args(Scope)))}, not {scope!r}")
         if not isinstance(format, CitationFormat):
@@ -114,8 +113,9 @@ class Resolver:
 
         Raises:
             ResolverClosed: `close` was called before.
-            TypeError: one of them is no event of a parser.
+            TypeError: they are no iterable of events of a parser, or one text.
         """
+        check_iterable(events)
         if self._closed:
             raise ResolverClosed("feed() after close(): make a new resolver for a new answer")
         resolved = self._tell() if self._open else []

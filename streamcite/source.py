@@ -190,3 +190,14 @@ class Source(_Numbered):
             return cls(**obj)
         except TypeError as error:
             raise ValueError(str(error)) from None
+
+
+def check_sources(sources: object) -> None:
+    """Make sure that sources come in a mapping from their ids.
+
+    Raises:
+        TypeError: they do not; the message says how they do.
+    """
+    if not isinstance(sources, Mapping):
+        how = "such as Sources or {source.id: source for source in ...}"
+        raise TypeError(f"sources: must be a mapping from id to Source, {how}, not {type(sources).__name__}")

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
-from .events import Citation, Malformed, OtherMarker, join_strings, new_other
+from .events import Citation, Malformed, OtherMarker, check_iterable, join_strings, new_other
 from .links import AnyEvent, Cited, Resolved, check_any_event
 
 Spacing: TypeAlias = Literal["exact", "tidy"]
@@ -86,8 +86,9 @@ class Tidy:
 
         Raises:
             TidyClosed: `close` was called before.
-            TypeError: one of them is no event.
+            TypeError: they are no iterable of events, or one text.
         """
+        check_iterable(events)
         if self._closed:
             raise TidyClosed("feed() after close(): make a new stage for a new answer")
         out: list[AnyEvent] = []

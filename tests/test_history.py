@@ -111,6 +111,10 @@ def test_misuse() -> None:
         to_marked_text([], format="openai")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"^events: must be those of an answer, not dict"):
         to_marked_text([{"type": "text"}])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match=r"^events: must be the events of an answer, not str; parse\(text\) reads them"):
+        to_marked_text("Ada.")
+    with pytest.raises(TypeError, match=r"^events: must be the events of an answer, not NoneType"):
+        to_marked_text(None)  # type: ignore[arg-type]
     citation = Citation(family="ref", references=(Reference("a b"),), raw="", start=0, position=0)
     with pytest.raises(ValueError, match=r"^no marker of this format reads back as family 'ref', \(Reference"):
         to_marked_text([citation])

@@ -259,6 +259,22 @@ def test_each_part_of_a_message_may_be_a_source() -> None:
     assert read([{"role": "tool", "content": tuple(texts)}]) == SOURCES
 
 
+def test_material_may_be_put_into_messages_as_it_is() -> None:
+    sources = [Source("turn0file0", "One.\nTwo."), Source("turn0file1", "Three.")]
+    result, messages = render_tool_result(sources), render_messages(sources)
+    for given in (
+        result,
+        [result],
+        messages,
+        [{"role": "tool", "content": result}],
+        [{"role": "tool", "content": list(messages)}],
+        [{"role": "tool", "content": message} for message in messages],
+    ):
+        assert list(read_material(given)) == ["turn0file0", "turn0file1"]
+    assert list(read_material(result).values()) == sources
+    assert list(read_material([result, {"role": "user", "content": "Why?"}], roles=["user"])) == []
+
+
 def test_what_was_shown_before_a_message_of_the_user_is_stale() -> None:
     first, second, third = ({"role": "tool", "content": f"【turn{number}file0】\n\nx"} for number in range(3))
     user, block = {"role": "user", "content": "?"}, {"role": "user", "content": '<BLOCK id="block1">x</BLOCK>'}

@@ -214,7 +214,8 @@ def test_what_is_no_link() -> None:
     [chip] = chips_of("t9file1")
     assert (chip["tag"], chip["data-problem"], chip["data-id"]) == ("span", "unknown-source", "t9file1")
     [chip] = chips_of("t1", "L99")
-    assert (chip["tag"], chip["data-problem"], chip["data-lines"]) == ("a", "unknown-lines", "99-99")
+    assert (chip["tag"], chip["data-problem"], chip["title"]) == ("a", "unknown-lines", "Office days")
+    assert "data-lines" not in chip
 
 
 def test_an_id_is_data() -> None:

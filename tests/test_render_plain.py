@@ -46,6 +46,14 @@ def test_the_sources() -> None:
     assert render_plain(resolve("None.", SOURCES)) == "None."
 
 
+def test_lines_that_are_not_there_are_not_named() -> None:
+    text = f"a{cite('t1', 'L7-L19')}{cite('t2', 'L2')}{cite('t2', 'L70')}{cite('none', 'L1')}"
+    listed = render_plain(resolve(text, SOURCES)).partition("Sources:\n")[2].splitlines()
+    assert listed[0] == "1. Office days: https://a.example/office?a=1&b=2"
+    assert ", line 2: " in listed[1]
+    assert listed[2:] == ["3. none"]
+
+
 @given(answers, cuts)
 def test_it_does_not_depend_on_how_the_answer_is_cut(text: str, cuts: list[int]) -> None:
     assert rendered(PlainRenderer(), feeds(text, cuts)) == render_plain(resolve(text, SOURCES))

@@ -205,6 +205,10 @@ def test_misuse() -> None:
     assert stage.feed([""]) + stage.close() == []
     with pytest.raises(TidyClosed, match=r"^feed\(\) after close\(\): make a new stage"):
         stage.feed([])
+    [event] = parse("\ue200cite\ue202turn0file1\ue201")
+    for one in (event, "Ada."):
+        with pytest.raises(TypeError, match=r"^events: must be the events of an answer, not (Citation|str)"):
+            Tidy().feed(one)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"^events: must be those of an answer, not int$"):
         Tidy().feed(["a", 1])  # type: ignore[list-item]
 

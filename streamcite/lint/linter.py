@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack, get_args
 
-from streamcite.events import Citation, Malformed
+from streamcite.events import Citation, Malformed, check_iterable
 from streamcite.format import OPENAI, CitationFormat
 from streamcite.links import AnyEvent, Cited, Link, Resolved, check_any_event
 from streamcite.options import ParserOptions
@@ -100,8 +100,9 @@ class Linter:
 
         Raises:
             LinterClosed: `close` was called before.
-            TypeError: one of them is no event.
+            TypeError: they are no iterable of events, or one text.
         """
+        check_iterable(events)
         if self._closed:
             raise LinterClosed("feed() after close(): make a new linter for a new answer")
         return [finding for event in events for finding in self._read_event(event)]

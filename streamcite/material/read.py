@@ -8,11 +8,12 @@ from streamcite.format import OPENAI, CitationFormat
 from streamcite.sources import Source, Sources
 
 from .messages import TOOLS, read_messages
+from .render import Material
 from .scan import read_text
 
 
 def read_material(
-    material: str | Iterable[object], *, roles: Collection[str] | None = None, format: CitationFormat = OPENAI
+    material: str | Material | Iterable[object], *, roles: Collection[str] | None = None, format: CitationFormat = OPENAI
 ) -> Sources:
     """Read the sources back from a prompt, or from messages, that show them in the forms of the guide.
 
@@ -33,10 +34,11 @@ def read_material(
     more than sources, those forms are exact.
 
     Args:
-        material: one text; or messages as a client sends them: of chat completions (role ``tool``, ``function``,
-            ``user``, ``system``, ``developer``) or items of the Responses API (``message``, ``function_call_output``,
-            ``custom_tool_call_output``), as dicts or as the client's objects, whose content is a string or a list of
-            parts with text. What is none of these is passed over.
+        material: one text, or a `Material`; or messages as a client sends them: of chat completions (role ``tool``,
+            ``function``, ``user``, ``system``, ``developer``) or items of the Responses API (``message``,
+            ``function_call_output``, ``custom_tool_call_output``), as dicts or as the client's objects, whose content
+            is a string, a `Material` or a list of parts with text. A `Material` in place of a message is of role
+            ``tool``. What is none of these is passed over.
         roles: whose messages are read; by default all but those of ``assistant``. An output is of role ``tool``.
         format: what a marker looks like.
 
@@ -50,6 +52,8 @@ def read_material(
 
     Source: the guide, element 2 (how sources are shown to the model).
     """
+    if isinstance(material, Material):
+        material = material.text
     if isinstance(material, bytes | Mapping) or not isinstance(material, Iterable):
         raise TypeError(f"material: must be a text or messages, not {type(material).__name__}")
     if isinstance(roles, str) or not isinstance(roles, Collection | None):

@@ -20,12 +20,21 @@ class CitedSource:
     Attributes:
         number: that of its citations.
         sources: what of it is cited, by source id: itself, or its parts.
-        locators: where in each of these, as the model wrote it: the keys, in order.
+        locators: where in each of these, as the model wrote it, but for lines that are not there: the keys, in order.
     """
 
     number: int
     sources: dict[str, Source] = field(default_factory=dict)
     locators: dict[str, dict[str, None]] = field(default_factory=dict)
+
+    def add(self, link: Link) -> None:
+        """Take a link to it, with its locator, but for lines that are not there; one without a source is passed over."""
+        if link.source is None:
+            return
+        self.sources.setdefault(link.source.id, link.source)
+        locators = self.locators.setdefault(link.source.id, {})
+        if (locator := known_locator(link)) is not None:
+            locators[locator] = None
 
     @property
     def title(self) -> str:
@@ -72,14 +81,16 @@ class CitedSources:
         for link in links:
             if link.source is None or link.number is None:
                 continue
-            cited = self._by_number.setdefault(link.number, CitedSource(link.number))
-            cited.sources.setdefault(link.source.id, link.source)
-            locators = cited.locators.setdefault(link.source.id, {})
-            if link.reference.locator:
-                locators[link.reference.locator] = None
+            self._by_number.setdefault(link.number, CitedSource(link.number)).add(link)
 
     def __iter__(self) -> Iterator[CitedSource]:
         return iter(sorted(self._by_number.values(), key=lambda cited: cited.number))
+
+
+def known_locator(link: Link) -> str | None:
+    """Give the locator of a link as the model wrote it, but for lines of which not all are there."""
+    locator = link.reference.locator
+    return None if link.problem == "unknown-lines" and line_range(locator or "") else locator or None
 
 
 def _merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

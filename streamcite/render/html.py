@@ -18,7 +18,7 @@ from streamcite.links import Cited, Link, Resolved, ResolvedEvent
 from streamcite.surrogates import replace_surrogates
 from streamcite.units import line_range
 
-from .cited import CitedSource
+from .cited import CitedSource, known_locator
 from .newlines import Newlines
 from .pieces import Pieces
 from .stage import Renderer, RendererClosed
@@ -70,10 +70,10 @@ class HtmlRenderer(Renderer):
     definition of a link reference holds behind it.
 
     A citation is a link for each of its sources, ``<a class="cite" href="…" title="…">[1]</a>``, with
-    ``data-citation`` (`Cited.index`), ``data-number``, ``data-id`` and, where it names lines, ``data-lines``. Where the
-    source has no URL to go to, or is not known, it is a ``span``; where a reader should not rely on it, it has
-    ``data-problem`` (`Link.problem`). It stands behind a link or span of code that it was within. What becomes known
-    after its piece has ended is not in its link, but in the list of sources at the end.
+    ``data-citation`` (`Cited.index`), ``data-number``, ``data-id`` and, where it names lines that are there,
+    ``data-lines``. Where the source has no URL to go to, or is not known, it is a ``span``; where a reader should not
+    rely on it, it has ``data-problem`` (`Link.problem`). It stands behind a link or span of code that it was within.
+    What becomes known after its piece has ended is not in its link, but in the list of sources at the end.
 
     Raises:
         ModuleNotFoundError: from the import of this module: markdown-it-py is missing.
@@ -176,10 +176,11 @@ def render_citation(placed: PlacedCitation) -> str:
 
 
 def _chip(placed: PlacedCitation, link: Link) -> str:
-    source, lines = link.source, line_range(link.reference.locator or "")
+    lines = line_range(known_locator(link) or "")
     attributes = {"class": "cite"}
-    if source is not None:
-        named = CitedSource(0, {source.id: source}, {source.id: dict.fromkeys(filter(None, [link.reference.locator]))})
+    if link.source is not None:
+        named = CitedSource(0)
+        named.add(link)
         if named.url:
             attributes |= {"href": normalizeLink(named.url), "rel": "nofollow noopener"}
         attributes["title"] = ", ".join(filter(None, [named.title, named.where()]))
@@ -189,7 +190,7 @@ def _chip(placed: PlacedCitation, link: Link) -> str:
     attributes["data-id"] = replace_surrogates(link.reference.source_id)[0]
     if lines:
         attributes["data-lines"] = f"{lines[0]}-{lines[1]}"
-    if source is None and placed.pending:
+    if link.source is None and placed.pending:
         attributes["data-pending"] = ""
     elif link.problem:
         attributes["data-problem"] = link.problem

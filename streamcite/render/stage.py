@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from itertools import islice
 
-from streamcite.events import Malformed, OtherMarker
+from streamcite.events import Malformed, OtherMarker, check_iterable
 from streamcite.links import Cited, Link, Resolved, ResolvedEvent
 
 from .cited import CitedSources
@@ -36,8 +36,9 @@ class Renderer(ABC):
 
         Raises:
             RendererClosed: `close` was called before.
-            TypeError: one of them is no event of a resolver.
+            TypeError: they are no iterable of events of a resolver, or one text.
         """
+        check_iterable(events)
         if self._closed:
             raise RendererClosed("feed() after close(): make a new renderer for a new answer")
         for event in events:
