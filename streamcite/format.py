@@ -106,11 +106,14 @@ class CitationFormat:
         Raises:
             ValueError: there is no such marker: no reference, a family that is no citation, an id or a locator that
                 the format does not read as one, or more than 4096 code points.
-            TypeError: something other than a `Reference` of strings was given, or a family that is no string.
+            TypeError: something other than `Reference`s of strings was given, or a family that is no string.
         """
-        given = tuple(references)
+        if isinstance(references, Reference | str) or not isinstance(references, Iterable):
+            raise TypeError(f"references: must be a list of References, not {references!r}")
+        if not (given := tuple(references)):
+            raise ValueError("references: must hold at least one, not none")
         for reference in given:
-            if not isinstance(reference, Reference) or not all(isinstance(word, str | None) for word in reference):
+            if not _is_of_strings(reference):
                 raise TypeError(f"references: must be References of strings, not {reference!r}")
         if not isinstance(family, str):
             raise TypeError(f"family: must be a string, not {family!r}")
@@ -154,8 +157,35 @@ def write_marker(format: CitationFormat, references: tuple[Reference, ...], fami
     words = [family, *(word for reference in references for word in reference if word is not None)]
     marker = format.start + format.delimiter.join(words) + format.stop
     if (limit is not None and len(marker) > limit) or not grammar_for(format).reads(marker, words, references):
-        raise ValueError(f"no marker of this format reads back as family {family!r}, {references!r}")
+        wrong = _wrong_word(format, references)
+        raise ValueError(wrong or f"no marker of this format reads back as family {family!r}, {references!r}")
     return marker
+
+
+def may_be_id(word: str, format: CitationFormat) -> bool:
+    """Say whether a word has the form of a format's source ids; a marker may have no place for it yet."""
+    return re.fullmatch(format.source_id, word) is not None
+
+
+def ids_of(format: CitationFormat) -> str:
+    """Say what the source ids of a format are, for a message."""
+    if format.source_id == OPENAI.source_id:
+        return "whose ids are ASCII letters, digits, _ and -, and nothing like L8"
+    return f"whose ids match {format.source_id}"
+
+
+def _is_of_strings(value: object) -> bool:
+    return isinstance(value, Reference) and isinstance(value.source_id, str) and isinstance(value.locator, str | None)
+
+
+def _wrong_word(format: CitationFormat, references: tuple[Reference, ...]) -> str | None:
+    """Say which id or locator the format does not know, if it is for its pattern."""
+    for source_id, locator in references:
+        if not may_be_id(source_id, format):
+            return f"source_id: {source_id!r} is none of this format, {ids_of(format)}"
+        if locator is not None and not re.fullmatch(format.locator, locator):
+            return f"locator: {locator!r} is none of this format, whose locators match {format.locator}"
+    return None
 
 
 def _build(values: dict[str, Any]) -> CitationFormat:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from .events import Reference
-from .format import CitationFormat
+from .format import CitationFormat, ids_of, may_be_id
 
 KIND = "[A-Za-z]+"
 # A result's id, as part of a larger pattern: no word of prose has its form.
@@ -65,7 +65,8 @@ def marker_of(id: str, format: CitationFormat) -> str:
     try:
         return format.write([Reference(id)], family_of(format))
     except ValueError:
-        raise ValueError(f"id: {id!r} is no source id of this format") from None
+        why = "" if may_be_id(id, format) else f", {ids_of(format)} (source_id=...)"
+        raise ValueError(f"id: {id!r} is no source id of this format{why}") from None
 
 
 def check_id(id: str, format: CitationFormat) -> None:

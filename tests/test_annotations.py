@@ -164,5 +164,7 @@ def test_a_choice_of_another_name_is_misuse(name: str, value: Any) -> None:
 
 @pytest.mark.parametrize("value", [[], "sources", 1, {Source("a")}], ids=type)
 def test_sources_that_are_no_mapping_are_misuse(value: Any) -> None:
-    with pytest.raises(TypeError, match=f"^sources: must be a mapping from id to Source, such as .*, not {type(value).__name__}$"):
+    with pytest.raises(
+        TypeError, match=f"^sources: must be a mapping from id to Source, such as .*, not {type(value).__name__}$"
+    ):
         AnnotationOptions(sources=value)

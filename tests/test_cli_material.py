@@ -63,6 +63,15 @@ def test_sources_come_from_standard_input_too(written: bytes) -> None:
     assert (done.stdout.decode(), done.returncode) == (f"{render_blocks(SOURCES)}\n", 0)
 
 
+def test_a_saved_registry_is_read(tmp_path: Path) -> None:
+    registry = Sources()
+    registry.tool_call().add("One.\nTwo.", title="Numbers", key="numbers")
+    registry.mark_ambiguous("turn0file0")
+    path = tmp_path / "registry.json"
+    path.write_text(json.dumps(registry.to_dict()))
+    assert read_sources(str(path), OPENAI).to_dict() == registry.to_dict()
+
+
 def test_no_sources_are_no_mistake() -> None:
     assert run("material", "-", "--as", "tool", stdin=b"[]").stdout == b"\n"
     assert run("material", "-", "--as", "messages", stdin=b"[]").stdout == b"[]\n"
@@ -123,7 +132,8 @@ GOOD = {"id": "a1", "text": ""}
         (b"[" * 100_000, "nested too deeply"),
         (b"[" + b"1" * 5000 + b"]", "holds a number with too many digits"),
         (b"{}", "must be a JSON list of sources, each an object"),
-        (b"null", "must be a JSON list of sources, each an object"),
+        (b"null", "must be a JSON list of sources, each an object, or a registry as Sources.to_dict() gives it"),
+        (b'{"sources": []}', "not a saved registry of version 1: "),
         ([GOOD, 3], "entry 2: a source must be a mapping of its fields, not int"),
         ([GOOD, {"text": "b"}], "entry 2: id: is missing"),
         ([GOOD, {"id": 5, "text": "b"}], "entry 2: id: must be a str, not 5"),
@@ -153,7 +163,8 @@ def test_a_wrong_file_is_one_line() -> None:
     done = run("material", "-", "--as", "tool", stdin=json.dumps(wrong).encode())
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.decode() == (
-        "streamcite: standard input: entry 4 ('L1'): id: 'L1' is no source id of this format\n"
+        "streamcite: standard input: entry 4 ('L1'): id: 'L1' is no source id of this format, whose ids are "
+        "ASCII letters, digits, _ and -, and nothing like L8 (source_id=...)\n"
     )
 
 

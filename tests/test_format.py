@@ -350,8 +350,24 @@ def test_write_is_of_the_family_cite_by_default() -> None:
 def test_write_refuses_what_would_not_read_back(
     format: CitationFormat, references: list[Reference], family: str
 ) -> None:
-    with pytest.raises(ValueError, match="no marker of this format reads back"):
+    with pytest.raises(ValueError, match=r"^(no marker of this format reads back|(source_id|locator|references): )"):
         format.write(references, family=family)
+
+
+def test_write_says_what_is_wrong() -> None:
+    with pytest.raises(TypeError, match=r"^references: must be a list of References, not Reference"):
+        OPENAI.write(Reference("turn0file1"))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^references: must hold at least one, not none$"):
+        OPENAI.write([])
+    with pytest.raises(
+        ValueError, match=r"^source_id: 'docs/a.md' is none of this format, whose ids are ASCII letters"
+    ):
+        OPENAI.write([Reference("docs/a.md")])
+    with pytest.raises(ValueError, match=r"^locator: 'page 3' is none of this format, whose locators match L"):
+        OPENAI.write([Reference("a", "page 3")])
+    numbers = CitationFormat(source_id="[0-9]+")
+    with pytest.raises(ValueError, match=r"^source_id: 'a' is none of this format, whose ids match \[0-9\]\+$"):
+        numbers.write([Reference("a")])
 
 
 def test_write_refuses_a_marker_over_the_limit() -> None:
@@ -363,7 +379,9 @@ def test_write_refuses_a_marker_over_the_limit() -> None:
         OPENAI.write([Reference(longest + "a")])
 
 
-@pytest.mark.parametrize("references", [["a"], [("a", None)], [None], [Reference("a"), "L1"], "a", 1, None])
+@pytest.mark.parametrize(
+    "references", [["a"], [("a", None)], [None], [Reference("a"), "L1"], [Reference(None)], "a", 1, None]
+)
 def test_write_takes_references_only(references: Any) -> None:
     with pytest.raises(TypeError):
         OPENAI.write(references)

@@ -260,7 +260,7 @@ def test_each_part_of_a_message_may_be_a_source() -> None:
 
 
 def test_material_may_be_put_into_messages_as_it_is() -> None:
-    sources = [Source("turn0file0", "One.\nTwo."), Source("turn0file1", "Three.")]
+    sources = [Source(f"turn0file{number}", f"One.\nTwo: {number}.", kind="file") for number in range(2)]
     result, messages = render_tool_result(sources), render_messages(sources)
     for given in (
         result,
@@ -322,7 +322,7 @@ def test_what_is_no_message_is_passed_over() -> None:
     assert read([*NO_MESSAGES, {"role": "tool", "content": "【turn0file1】\n\nx"}]) == [file("x")]
 
 
-@pytest.mark.parametrize("material", [None, 1, b"text", {"role": "tool"}, Source("a"), Material("a")])
+@pytest.mark.parametrize("material", [None, 1, b"text", {"role": "tool"}, Source("a")])
 def test_what_is_neither_a_text_nor_messages_is_refused(material: Any) -> None:
     with pytest.raises(TypeError, match=r"^material: must be a text or messages, not "):
         read_material(material)

@@ -324,7 +324,11 @@ def test_choices_that_are_none_or_have_no_number_are_one(kind: str) -> None:
 WRONG: list[tuple[Shape, type[Exception], str]] = [
     ({"annotations": "all"}, ValueError, "^annotations: must be one of 'streamed', 'final', 'off', not 'all'$"),
     ({"unit": "byte"}, ValueError, "^unit: must be one of 'codepoint', 'utf16', not 'byte'$"),
-    ({"sources": [*SOURCES.values()]}, TypeError, "^sources: must be a mapping from id to Source, such as .*, not list$"),
+    (
+        {"sources": [*SOURCES.values()]},
+        TypeError,
+        "^sources: must be a mapping from id to Source, such as .*, not list$",
+    ),
     ({"max_marker": 7}, ValueError, "max_marker"),
 ]
 

@@ -612,7 +612,9 @@ def test_feeding_a_closed_resolver_is_an_error() -> None:
 @pytest.mark.parametrize("sources", [None, 1, [A], "a", {A}])
 def test_what_is_no_mapping_is_refused(sources: Any) -> None:
     how = r"such as Sources or {source.id: source for source in ...}, not "
-    with pytest.raises(TypeError, match=f"^sources: must be a mapping from id to Source, {how}{type(sources).__name__}$"):
+    with pytest.raises(
+        TypeError, match=f"^sources: must be a mapping from id to Source, {how}{type(sources).__name__}$"
+    ):
         Resolver(sources)
 
 

@@ -23,7 +23,7 @@ def read_sources(name: str, format: CitationFormat) -> Sources:
 
     Args:
         name: the path of a JSON file: a list of objects, each with the fields of a `Source`, ``id`` and ``text`` at
-            least.
+            least; or what `Sources.to_dict` gives.
         format: what an id may be.
 
     Raises:
@@ -33,16 +33,17 @@ def read_sources(name: str, format: CitationFormat) -> Sources:
     with open_input(name) as file:
         data = read_all(file, _LARGEST)
     try:
-        return _build(_parse(data), format)
+        parsed = _parse(data)
+        return _build(parsed, format) if isinstance(parsed, list) else Sources.from_dict(parsed, format)
     except ValueError as error:
         raise click.ClickException(f"{'standard input' if name == '-' else name}: {error}") from None
 
 
-def _parse(data: bytearray) -> list[Any]:
+def _parse(data: bytearray) -> list[Any] | dict[str, Any]:
     if len(data) > _LARGEST:
         raise ValueError(f"larger than {_LARGEST} bytes")
     try:
-        entries = json.loads(data.decode("utf-8-sig"))
+        parsed = json.loads(data.decode("utf-8-sig"))
     except json.JSONDecodeError as error:
         raise ValueError(f"line {error.lineno}, column {error.colno}: no JSON: {error.msg}") from None
     except UnicodeDecodeError:
@@ -51,9 +52,9 @@ def _parse(data: bytearray) -> list[Any]:
         raise ValueError("nested too deeply") from None
     except ValueError:
         raise ValueError("holds a number with too many digits") from None
-    if not isinstance(entries, list):
-        raise ValueError("must be a JSON list of sources, each an object")
-    return entries
+    if isinstance(parsed, list) or (isinstance(parsed, dict) and "sources" in parsed):
+        return parsed
+    raise ValueError("must be a JSON list of sources, each an object, or a registry as Sources.to_dict() gives it")
 
 
 def _build(entries: list[Any], format: CitationFormat) -> Sources:

@@ -99,7 +99,7 @@ Print sources as a model is shown them.
 
 Reads a JSON list of sources, "-" for standard input. Each is an object with "id" and "text", and where known "title",
 "url", "updated" (a date), "kind", "unit" ("lines", the default, "block" or "document"), "citable" (false for what is
-only shown) and "metadata" (not shown).
+only shown) and "metadata" (not shown). What Sources.to_dict() gives is read too.
 
 \b
 Shown with --as
@@ -153,7 +153,7 @@ Show an answer with numbered citations and its sources.
 
 Reads ANSWER, or standard input, and the sources that it can cite: a JSON list as the command material reads. Each piece
 is printed as soon as it is certain, also while the answer is being written. A citation of what is no source is left
-out; the command check tells of it. Links go to http, https and mailto only.
+out, but in HTML; the command check tells of it. Links go to http, https and mailto only.
 
 \b
 Printed with --to
@@ -161,7 +161,8 @@ Printed with --to
   markdown   the answer's own Markdown, with links: [1](<https://...>), and a list
              of the sources without a URL
   footnotes  the same with footnotes: [^1]
-  html       HTML without a page round it, safe to be put into one
+  html       HTML without a page round it, safe to be put into one; a citation of
+             what is no source is [?] with data-problem="unknown-source"
   terminal   in colour, drawn while it comes; plain where that is no terminal
 
 \b

@@ -18,7 +18,7 @@ _MALFORMED: dict[Reason, str] = {
     "bad_family": "Begin the marker with its family and a delimiter: what stands behind this start is none.",
     "empty": "Write the id of a source into the marker: this one is empty.",
     "no_source": "Write the id of a source in front of the lines: this marker has none.",
-    "bad_source_id": "Write ids into the marker just as they were given: what stands in this one can be none.",
+    "bad_source_id": "Cite by an id that the format can write, just as it was given: this marker holds what is none.",
     "unclosed": "End the marker with its stop, right behind the last id or lines: this one has none.",
     "too_long": "End the marker with its stop, and cite fewer sources in one: this one is too long.",
     "truncated": "Let the answer end behind a whole marker: it breaks off in this one.",

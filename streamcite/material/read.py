@@ -13,7 +13,10 @@ from .scan import read_text
 
 
 def read_material(
-    material: str | Material | Iterable[object], *, roles: Collection[str] | None = None, format: CitationFormat = OPENAI
+    material: str | Material | Iterable[object],
+    *,
+    roles: Collection[str] | None = None,
+    format: CitationFormat = OPENAI,
 ) -> Sources:
     """Read the sources back from a prompt, or from messages, that show them in the forms of the guide.
 

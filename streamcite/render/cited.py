@@ -28,7 +28,7 @@ class CitedSource:
     locators: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def add(self, link: Link) -> None:
-        """Take a link to it, with its locator, but for lines that are not there; one without a source is passed over."""
+        """Take a link to it, and where in it, but for lines that are not there; without a source it is passed over."""
         if link.source is None:
             return
         self.sources.setdefault(link.source.id, link.source)
