@@ -380,7 +380,7 @@ def test_write_refuses_a_marker_over_the_limit() -> None:
 
 
 @pytest.mark.parametrize(
-    "references", [["a"], [("a", None)], [None], [Reference("a"), "L1"], [Reference(None)], "a", 1, None]
+    "references", [["a"], [("a", None)], [None], [Reference("a"), "L1"], [Reference._make([None, None])], "a", 1, None]
 )
 def test_write_takes_references_only(references: Any) -> None:
     with pytest.raises(TypeError):
