@@ -41,8 +41,9 @@ LONG = {
     "a loose list": f"- {_SENTENCE}\n\n",
     "a table": "| Core | *Ada* |\n",
     "a paragraph": f"{_SENTENCE} ",
+    "a block of code": 'swaps[0]: list = ["core"]\n',
 }
-_HEADS = {"a table": "| Team | Lead |\n|------|------|\n"}
+_HEADS = {"a table": "| Team | Lead |\n|------|------|\n", "a block of code": "```python\n"}
 
 
 def answer(words: int = WORDS) -> str:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
+
+from .html import render_piece
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
+
+# Stands where words go on. To Markdown it is a letter, and it is in no text: Unicode has it for a program's own use.
+HERE = "\ufdd0"
 
 _ITEM = re.compile(r" {0,3}(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t\n])")
 _LISTS = {"bullet_list_open": "</ul>\n", "ordered_list_open": "</ol>\n"}
@@ -21,7 +27,7 @@ class Context(NamedTuple):
 
     Attributes:
         source: Markdown: whole lines.
-        cut: what the HTML of these ends with, and what is set does too.
+        cut: a regular expression for what the HTML of these ends with, and what is set does too.
         end: what the HTML of the whole block ends with.
         is_tight: whether it is a list without paragraphs, so far.
     """
@@ -30,6 +36,17 @@ class Context(NamedTuple):
     cut: str = ""
     end: str = ""
     is_tight: bool = False
+
+    def takes(self, mark: str) -> bool:
+        """Say whether a line with this mark, or none, is read behind it as it would be alone."""
+        return not self.source or (self.cut == _ITEM_END and mark.endswith(" "))
+
+    def behind(self, html: str) -> str:
+        """Give of the HTML of all the part that is not that of the source."""
+        if not self.source:
+            return html
+        found = re.search(self.cut, html)
+        return html[found.end() :] if found else self.end
 
 
 class Cut(NamedTuple):
@@ -61,10 +78,14 @@ def find_cut(source: str, context: Context, tokens: Sequence[Token], read: _Read
         read: reads other Markdown like that.
     """
     starts = [token for token in tokens if token.level == 0 and token.nesting >= 0 and token.map]
-    if not starts or "]:" in source:  # the definition of a link reference leaves no token
+    if not starts:
         return None
     before, last = context.source.count("\n"), starts[-1]
     begin = last.map[0] - before if last.map else 0
+    if last.type == "fence" and begin <= 0:
+        return _cut_fence(source, context)
+    if "]:" in source:  # the definition of a link reference leaves no token
+        return None
     if begin > 0:
         return Cut(_offset(source, begin), Context())
     if last.type in _LISTS:
@@ -110,8 +131,23 @@ def _cut_table(source: str, context: Context, tokens: Sequence[Token]) -> Cut | 
     return Cut(_offset(source, line), Context(head, "<tbody>\n", "</tbody>\n</table>\n"))
 
 
+def _cut_fence(source: str, context: Context) -> Cut | None:
+    at = source.rfind("\n") + 1
+    opening = context.source or source[: source.find("\n") + 1]
+    if at == len(opening) * (not context.source):
+        return None
+    return Cut(at, Context(opening, r"<code[^>]*>", "</code></pre>\n"))
+
+
 def _offset(source: str, line: int) -> int:
     offset = 0
     for _ in range(line):
         offset = source.index("\n", offset) + 1
     return offset
+
+
+@lru_cache(maxsize=256)
+def frame(context: Context, mark: str) -> str:
+    """Give the HTML of a line that begins with a mark, or none."""
+    html = render_piece(f"{context.source}{mark}{HERE}")
+    return context.behind(html)

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from markdown_it.common.utils import escapeHtml
 
-from .context import Context, Cut, cut_items, find_cut, turned_loose
+from .context import HERE, Context, Cut, cut_items, find_cut, frame, turned_loose
 from .html import PlacedCitation, render_citation, render_inline, render_piece
 from .last_line import (
     BLANKS,
@@ -26,13 +25,15 @@ from .last_line import (
     ROW_END,
     SIMPLE,
     TWO_ITEMS,
+    UNDECIDED,
     cells,
     decided,
     delimiter_row,
     last_content,
 )
 from .structure import read_blocks
-from .unfinished import Shown, like, may_mean, moved, show
+from .unfinished import Shown, like, may_define, may_mean, moved, show
+from .utf16 import utf16_length
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
     from markdown_it.utils import EnvType  # not in all versions
 
-# Stands where words go on. To Markdown it is a letter, and it is in no text: Unicode has it for a program's own use.
-_HERE = "\ufdd0"
 # What has no meaning in inline content, wherever it stands behind a word.
 _WORDS = re.compile(
     r"[^\x00-\x1f!#&*<>\[\\\]_`|~\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ud800-\udfff\ufdd0]+"
@@ -233,10 +232,10 @@ class OpenPiece:
         if not shown.closing and (not shown.text or _WORDS.fullmatch(shown.text)):
             self._before, self._behind, self._goes_on = escapeHtml(shown.text), "", shown.whole
         else:
-            here = _HERE if shown.whole else ""
+            here = HERE if shown.whole else ""
             html = render_inline(f"{last}{shown.text}{here}{shown.closing}", self._env)
-            self._before, here, self._behind = html.removeprefix(last).partition(_HERE)
-            self._goes_on = bool(here) and _HERE not in self._behind
+            self._before, here, self._behind = html.removeprefix(last).partition(HERE)
+            self._goes_on = bool(here) and HERE not in self._behind
         if self._goes_on and self._is_exact and not self._behind and not may_mean(tail, self._before):
             self._put(self._before)
             self._before, self._tail, self._tail_shown = "", "", None
@@ -287,12 +286,12 @@ class OpenPiece:
     def _read_simple(self, source: str) -> bool:
         """Read a source that is one line, if that is told without a reader of blocks."""
         line = SIMPLE.fullmatch(source)
-        if not line or self._citations or "]:" in source or not (not self._context.source or line[1].endswith(" ")):
+        if not line or self._citations or "]:" in source or not self._context.takes(line[1]):
             return False
         self._seen = len(source), 0
         self._blanks = self._source[len(source) :]
         self._completes = self._in_row = False
-        self._show(_frame(self._context, line[1]), goes_on=True)
+        self._show(frame(self._context, line[1]), goes_on=True)
         self._last = ""
         self._read_tail_of(line[2])
         if self._blanks.strip(" "):
@@ -305,7 +304,7 @@ class OpenPiece:
         self._completes = bool(row) or defines
         if content is not None and content.type != "inline":
             goes_on = is_last and not self._blanks.strip(" ")
-            self._show(self._render(source + _HERE * goes_on, citations), goes_on=goes_on)
+            self._show(self._render(source + HERE * goes_on, citations), goes_on=goes_on)
             self._is_exact = False
         elif content is None or not content.content or not is_last or not source.endswith(content.content):
             self._show(self._render(source + row, citations))
@@ -313,22 +312,26 @@ class OpenPiece:
             text = content.content
             base = source[: len(source) - len(text)]
             if not defines and not any(placed.offset >= len(base) for placed in citations):
-                self._show(self._render(f"{base}{_HERE}{row}", citations), goes_on=True)
+                self._show(self._render(f"{base}{HERE}{row}", citations), goes_on=True)
                 self._last = ""
                 self._read_tail_of(text)
-                self._may_define = text[0] == "["
+                self._may_define = may_define(text)
             else:
                 shown = show(text)
                 if MARKS.fullmatch(base.rpartition("\n")[2] + shown.text) or text[0] != shown.text[:1]:
                     shown = Shown("", "", whole=False)
-                here = _HERE if shown.whole and not defines else ""
+                here = HERE if shown.whole and not defines else ""
                 placed_so = [
                     replace(placed, offset=moved(placed.offset - len(base), text, shown.text) + len(base))
                     for placed in citations
                 ]
+                line = base.rpartition("\n")[2]
+                if not shown.text and UNDECIDED.fullmatch(line):  # nothing is seen of it yet
+                    base = base[: len(base) - len(line)]
+                    placed_so = [placed for placed in placed_so if placed.offset < len(base)]
                 self._show(self._render(f"{base}{shown.text}{here}{shown.closing}{row}", placed_so), goes_on=bool(here))
                 self._is_exact = shown.text == text and not shown.closing
-                if self._goes_on and self._is_exact and not may_mean(text, escapeHtml(text)):
+                if self._goes_on and self._is_exact and not may_mean(text, self._head[0]):
                     self._tail, self._last = "", text[-1]
                 self._behind_citation = bool(citations) and citations[-1].offset == len(source)
 
@@ -339,9 +342,9 @@ class OpenPiece:
 
     def _show(self, html: str, *, goes_on: bool = False) -> None:
         """Put HTML in the place of all that is not set."""
-        before, here, end = html.partition(_HERE) if goes_on else (html, "", "")
-        if goes_on and (not here or _HERE in end or before.rfind("<") > before.rfind(">")):
-            before, here, end = html.replace(_HERE, ""), "", ""
+        before, here, end = html.partition(HERE) if goes_on else (html, "", "")
+        if goes_on and (not here or HERE in end or before.rfind("<") > before.rfind(">")):
+            before, here, end = html.replace(HERE, ""), "", ""
         self._goes_on = bool(here)
         self._head, self._end = [before], end
         self._before = self._behind = ""
@@ -353,7 +356,7 @@ class OpenPiece:
         context = self._context
         placed = [replace(each, offset=each.offset + len(context.source)) for each in citations]
         html = render_piece(context.source + source, placed, self._env_for(source) if env is None else env)
-        return (html.partition(context.cut)[2] or context.end) if context.source else html
+        return context.behind(html)
 
     def _set_off(self, cut: Cut) -> None:
         """Set what stands in front of a cut."""
@@ -408,15 +411,3 @@ class OpenPiece:
         if "]:" not in source:
             return self._env
         return {"references": dict(self._env.get("references", {}))}
-
-
-@lru_cache(maxsize=256)
-def _frame(context: Context, mark: str) -> str:
-    """Give the HTML of a line that begins with a mark, or none."""
-    html = render_piece(f"{context.source}{mark}{_HERE}")
-    return html.partition(context.cut)[2] if context.source else html
-
-
-def utf16_length(text: str) -> int:
-    """Give the length of a text in UTF-16 code units, as JavaScript counts it."""
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2

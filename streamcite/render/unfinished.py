@@ -19,12 +19,16 @@ _PART = re.compile(
     r"\((?:<[^<>\n]*>?|(?:[^\s()<\\]|\\.?|\([^\s()]*\)?)*)(?:\s+(?:\"[^\"]*\"?|'[^']*'?|\([^()]*\)?)?)?\Z"
 )
 _ADDRESS = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*(?::[^>]*)?\Z|<\Z")
+# So many marks of emphasis open at once are no emphasis, but an answer that is hostile.
+_DEEPEST = 8
 # A definition of a link reference begins so; what comes of it is not seen.
 _DEFINITION = re.compile(r"\[[^\[\]]*\]:?\s*\Z")
 
 # What is not seen of HTML; and what is seen of it and may become markup by what follows.
 _UNSEEN = re.compile(r"<code>[^<]*</code>|<[^>]*>")
-_MEANT = re.compile(r"[*_~`\[\\]|&amp;|&lt;")
+_MEANT = re.compile(r"[*_~`\[\\]|&(?:amp|lt);\S*\Z")
+
+_NO_DEFINITION = re.compile(r"\[(?:[^\[\]\\]|\\.)*(?:\[|\][^:])", re.DOTALL)
 
 
 class Shown(NamedTuple):
@@ -174,7 +178,7 @@ def _closed(text: str, opened: list[_Run], whole: bool) -> Shown:
 
 
 def _closing(opened: list[_Run]) -> str:
-    return "".join(run.marker * run.length for run in reversed(opened))
+    return "".join(run.marker * run.length for run in reversed(opened)) if len(opened) <= _DEEPEST else ""
 
 
 def _closing_ticks(content: str, position: int, length: int) -> int:
@@ -214,3 +218,8 @@ def may_mean(text: str, html: str) -> bool:
 def like(character: str) -> str:
     """Give a character that is to marks beside it what this one is."""
     return "." if is_sign(character) else "x"
+
+
+def may_define(content: str) -> bool:
+    """Say whether the content of a paragraph may become the definition of a link reference."""
+    return content[0] == "[" and not _NO_DEFINITION.match(content)
