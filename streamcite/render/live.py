@@ -102,9 +102,18 @@ class _Stage(Renderer):
 
     def patches(self) -> list[BlockPatch]:
         """Give what has changed since it was asked for last."""
+        if not self._patches:  # after most deltas
+            found = self._open.patch()
+            if found is None:
+                return []
+            self._has_begun = True
+            return [BlockPatch(self._number, found[1], found[0])]
         self._patch_open()
         patches, self._patches = self._patches, {}
-        return [patches[number] for number in sorted(patches)] if len(patches) > 1 else list(patches.values())
+        return [patches[number] for number in sorted(patches)]
+
+    def _given_out(self) -> str:
+        return ""  # what is given out is patches
 
     def _write(self, text: str) -> None:
         self._feed(self._newlines.read(text))

@@ -11,6 +11,8 @@ class Newlines:
 
     def read(self, text: str) -> str:
         """Read more of the text."""
+        if not self._held and "\r" not in text:
+            return text
         text = self._held + text
         self._held = "\r" if text.endswith("\r") else ""
         text = text.removesuffix("\r")
