@@ -250,8 +250,9 @@ class OpenPiece:
         source = decided(self._source)
         # The pipe at the end of a row is not seen.
         alike = LAST_PIPE.sub("", source).rstrip(BLANKS) if self._in_row else source
-        if self._seen == (len(alike), len(self._citations)):
-            self._blanks = self._source[len(alike) :]
+        seen, citations = self._seen
+        if citations == len(self._citations) and seen in (len(source), len(alike)):
+            self._blanks = self._source[seen:]
             return
         if (items := TWO_ITEMS.fullmatch(source)) and (cut := cut_items(items[1], self._context)):
             self._set_off(cut)
@@ -305,7 +306,7 @@ class OpenPiece:
         if content is not None and content.type != "inline":
             goes_on = is_last and not self._blanks.strip(" ")
             self._show(self._render(source + HERE * goes_on, citations), goes_on=goes_on)
-            self._is_exact = False
+            self._is_exact = _is_closed(content)
         elif content is None or not content.content or not is_last or not source.endswith(content.content):
             self._show(self._render(source + row, citations))
         else:
@@ -411,3 +412,10 @@ class OpenPiece:
         if "]:" not in source:
             return self._env
         return {"references": dict(self._env.get("references", {}))}
+
+
+def _is_closed(code: Token) -> bool:
+    """Say whether a block of code has a line that closes it."""
+    begin, end = code.map or (0, 0)
+    lines = code.content.count("\n") + (code.content != "" and not code.content.endswith("\n"))
+    return code.type == "fence" and end - begin == lines + 2
