@@ -84,6 +84,17 @@ class CitationFormat:
             if any(character in token for token in self.tokens):
                 raise ValueError(f"ignored: {character!r} is part of a token")
 
+    def __repr__(self) -> str:
+        # Of most formats most is as in OpenAI's, and a signature shows them.
+        changed = {item.name: value for item in fields(self) if (value := getattr(self, item.name)) != item.default}
+        if "ignored" in changed:
+            changed["ignored"] = "".join(sorted(self.ignored))
+        if self.display == OPENAI.display:
+            del changed["display"]
+        else:
+            changed["display"] = dict(self.display)
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
+
     def __reduce__(self) -> tuple[Callable[..., CitationFormat], tuple[dict[str, Any]]]:
         # A read-only view cannot be pickled; the mapping behind it can.
         return _build, (self.to_dict() | {"display": dict(self.display)},)

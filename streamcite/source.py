@@ -129,6 +129,9 @@ class Source(_Numbered):
         Returns:
             The passage, with its lines if there is a locator. None if not all of these lines are there: line 0, a range
             reversed or beyond the end, any of a source that is not cited by lines, or a locator that names no lines.
+
+        Raises:
+            TypeError: ``locator`` is neither a ``str`` nor None.
         """
         if locator is None:
             return Passage(self.text, 0)
@@ -162,6 +165,8 @@ class Source(_Numbered):
 
     def _asked(self, locator: str) -> tuple[int, int] | None:
         """Give the lines that a locator names, there or not; None if it names none, or nothing here has lines."""
+        if not isinstance(locator, str):
+            raise TypeError(f"locator: must be a str or None, not {type(locator).__name__}")
         return line_range(locator) if self.unit == "lines" else None
 
     def to_dict(self) -> dict[str, Any]:

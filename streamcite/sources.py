@@ -51,7 +51,7 @@ class Sources(Mapping[str, Source]):
 
     def __init__(self, format: CitationFormat = OPENAI) -> None:
         if not isinstance(format, CitationFormat):
-            raise TypeError(f"format: must be a CitationFormat, not {format!r}")
+            raise TypeError(f"format: must be a CitationFormat, not {type(format).__name__}")
         self._format = format
         self._sources: dict[str, Source] = {}
         self._ids: dict[str, str] = {}  # by key
@@ -171,6 +171,7 @@ class Sources(Mapping[str, Source]):
 
         Raises:
             ValueError: no source has one of these ids; then none is marked.
+            TypeError: one of them is no ``str``; then none is marked either.
         """
         self._require(ids)
         self._shown.update(dict.fromkeys(ids, self._messages))
@@ -181,7 +182,11 @@ class Sources(Mapping[str, Source]):
         Nothing else marks what was cited, neither a parser nor a `Resolver`: an answer may be thrown away, or be read
         twice. Of an answer that counts, mark ``event.citation.source_ids`` of each `Cited`, or ``event.source_ids`` of
         each `Citation`. An id that no citable source has is ignored: a model wrote it.
+
+        Raises:
+            TypeError: one of them is no ``str``; then none is marked.
         """
+        _check_ids(ids)
         self._cited.update(dict.fromkeys(id for id in ids if id in self and self[id].citable))
 
     def mark_ambiguous(self, *ids: str) -> None:
@@ -189,6 +194,7 @@ class Sources(Mapping[str, Source]):
 
         Raises:
             ValueError: no source has one of these ids; then none is marked.
+            TypeError: one of them is no ``str``; then none is marked either.
         """
         self._require(ids)
         self._ambiguous.update(dict.fromkeys(ids))
@@ -266,9 +272,16 @@ class Sources(Mapping[str, Source]):
         return sources
 
     def _require(self, ids: tuple[str, ...]) -> None:
+        _check_ids(ids)
         for id in ids:
             if id not in self:
                 raise ValueError(f"id: {id!r} is that of no source")
+
+
+def _check_ids(ids: tuple[str, ...]) -> None:
+    for id in ids:
+        if not isinstance(id, str):
+            raise TypeError(f"ids: must be strings, each an argument, as in (*ids), not {type(id).__name__}")
 
 
 class ToolCall:

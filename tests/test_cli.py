@@ -256,7 +256,7 @@ def test_the_text_before_half_a_character_does_not_wait_for_the_other() -> None:
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))), st.integers(1, 5))
 def test_json_lines_in_any_pieces(deltas: list[str], size: int) -> None:
     text = "".join(json.dumps(delta, ensure_ascii=False) + "\n" for delta in deltas)
-    assert list(json_deltas(text[i : i + size] for i in range(0, len(text), size))) == deltas
+    assert list(json_deltas((text[i : i + size] for i in range(0, len(text), size)), "-")) == deltas
 
 
 # What a user can do wrong
@@ -364,8 +364,14 @@ def test_a_format_with_a_byte_order_mark(tmp_path: Path) -> None:
 )
 def test_a_bad_json_line(line: bytes, message: str) -> None:
     done = run("clean", "--input", "jsonl", stdin=b'"before"\n\n' + line + b'\n"behind"\n')
-    assert failure(done) == message
+    assert failure(done) == f"standard input: {message}"
     assert done.stdout == b"before"
+
+
+def test_a_bad_json_line_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_bytes(b"1\n")
+    assert failure(run("clean", "--input", "jsonl", path)) == f"{path}: line 1: must be a JSON string, not a number"
 
 
 def test_a_json_line_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -376,9 +382,9 @@ def test_a_json_line_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
         while True:
             yield "x" * 100
 
-    deltas = json_deltas(endless())
+    deltas = json_deltas(endless(), "-")
     assert next(deltas) == "short"
-    with pytest.raises(click.ClickException, match="line 2: longer than 1000 code points"):
+    with pytest.raises(click.ClickException, match=r"^standard input: line 2: longer than 1000 code points"):
         next(deltas)
 
 

@@ -434,3 +434,10 @@ def test_what_is_cited_can_be_written(args: sc.FormatArgs, fields: list[str]) ->
                 (again,) = parse(written, format=format)
                 assert isinstance(again, Citation)
                 assert (again.family, again.references, again.repaired) == (event.family, event.references, False)
+
+
+def test_a_format_shows_what_is_not_the_default() -> None:
+    assert repr(OPENAI) == "CitationFormat()"
+    assert repr(CHATGPT) == "CitationFormat(ignored='\\ue203\\ue204\\ue206')"
+    for format in (CHATGPT, BRACKETS, SPACED, CitationFormat(display={}), CitationFormat(spaces_in_fields=True)):
+        assert eval(repr(format), {"CitationFormat": CitationFormat}) == format  # noqa: S307 - what it wrote itself

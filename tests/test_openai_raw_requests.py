@@ -1,6 +1,6 @@
 """The fast lane over sockets: what is asked, of which clients, and which errors come."""
 
-from typing import Any
+from typing import Any, cast
 
 import openai
 import pytest
@@ -21,7 +21,7 @@ from openai import (
 )
 
 from streamcite import parse
-from streamcite.openai.raw import AsyncRawView, RawView, stream_chat
+from streamcite.openai.raw import AsyncRawView, RawView, stream_chat, stream_responses
 from tests.clients import ANY, TLS
 from tests.http_peer import Exchange, Peer, run_peer
 from tests.processes import PATIENCE
@@ -206,4 +206,30 @@ def test_options_of_the_parser(peer: Peer, client: OpenAI, api: Api) -> None:
 
 def test_nothing_is_asked_before_the_block(peer: Peer, client: OpenAI) -> None:
     stream_chat(client, model="any", messages=[])
+    assert peer.accepted == 0
+
+
+@pytest.mark.anyio
+async def test_what_begins_no_block_is_told_how(peer: Peer, client: OpenAI) -> None:
+    def ask(client: Any) -> Any:
+        return stream_chat(client, model="any", messages=[])
+
+    told = r"^nothing was asked for yet: use `with stream_chat\(\.\.\.\) as events`$"
+    with pytest.raises(TypeError, match=told):
+        iter(ask(client))
+    with pytest.raises(TypeError, match=told):
+        aiter(ask(client))
+    with pytest.raises(TypeError, match=told):
+        async with ask(client):
+            pass
+    async with async_client(peer) as other:
+        told = told.replace("use `", "use `async ")
+        with pytest.raises(TypeError, match=told):
+            iter(ask(other))
+        with pytest.raises(TypeError, match=told):
+            aiter(ask(other))
+        with pytest.raises(TypeError, match=told), ask(other):
+            pass
+        with pytest.raises(TypeError, match=told.replace("chat", "responses")):
+            iter(cast(Any, stream_responses(other, model="any", input="?")))
     assert peer.accepted == 0

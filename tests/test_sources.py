@@ -4,7 +4,7 @@ import json
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -387,7 +387,7 @@ def test_a_kind_is_a_name(kind: Any) -> None:
 
 
 def test_a_wrong_type_in_the_registry_is_refused_by_name() -> None:
-    with pytest.raises(TypeError, match=r"^format: must be a CitationFormat, not 'openai'"):
+    with pytest.raises(TypeError, match=r"^format: must be a CitationFormat, not str"):
         Sources("openai")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"^source: must be a Source, not 'text'"):
         Sources().add("text")  # type: ignore[arg-type]
@@ -499,3 +499,17 @@ def test_a_registry_can_be_copied_and_pickled() -> None:
         assert other == sources
         assert other.add_block("b").id == "block2"
     assert len(sources) == 1
+
+
+def test_what_is_no_string_is_misuse() -> None:
+    sources, odd = Sources(), cast(Any, ["block1"])
+    source = sources.add_block("Text.")
+    for mark in (sources.mark_shown, sources.mark_cited, sources.mark_ambiguous):
+        with pytest.raises(TypeError, match=r"^ids: must be strings, each an argument, as in \(\*ids\), not list$"):
+            mark("block1", odd)
+    assert (sources.shown, sources.cited, sources.is_ambiguous("block1")) == ((), (), False)
+    for point in (source.passage, source.has_passage, source.span):
+        with pytest.raises(TypeError, match=r"^locator: must be a str or None, not int$"):
+            point(cast(Any, 5))
+    with pytest.raises(TypeError, match=r"^format: must be a CitationFormat, not list$"):
+        Sources(cast(Any, [source]))

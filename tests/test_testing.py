@@ -451,11 +451,10 @@ def test_a_wrong_pace_is_misuse(pace: float) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"answers": 5}, "answers: must be a text or an iterable of RecordedAnswer, not 5"),
-        ({"answers": ["x"]}, "answers: must be a text or an iterable of RecordedAnswer, not of 'x'"),
-        ({"answers": {"x": "y"}}, "answers: must be a text or an iterable of RecordedAnswer, not of 'x'"),
-        ({"answers": b"x"}, "answers: must be a text or an iterable of RecordedAnswer, not of 120"),
-        ({"answers": ANSWERS["english"]}, "answers: must be a text or an iterable of RecordedAnswer, not Recorded"),
+        ({"answers": 5}, "answers: must be a text or an iterable of RecordedAnswer, not int"),
+        ({"answers": ["x"]}, "answers: must be a text or an iterable of RecordedAnswer, not of str"),
+        ({"answers": {"x": "y"}}, "answers: must be a text or an iterable of RecordedAnswer, not of str"),
+        ({"answers": b"x"}, "answers: must be a text or an iterable of RecordedAnswer, not of int"),
         ({"pace": "1"}, "pace: must be a number of seconds, not '1'"),
         ({"pace": None}, "pace: must be a number of seconds, not None"),
     ],
@@ -530,3 +529,8 @@ import streamcite.testing
     done = subprocess.run([sys.executable, "-c", program, package], capture_output=True, text=True, check=False)
     last = done.stderr.splitlines()[-1]
     assert last.endswith(f'{package} is not installed; streamcite.testing needs it: pip install "streamcite[testing]"')
+
+
+def test_one_answer_is_served_as_it_is() -> None:
+    with serve(ANSWERS["english"]) as server:
+        assert server.answers == {"english": ANSWERS["english"]}

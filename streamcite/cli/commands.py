@@ -206,7 +206,7 @@ def _print_events(
     output = Output()
     with open_input(file) as opened:
         text = Utf8(opened)
-        for delta in text if kind == "text" else json_deltas(text):
+        for delta in text if kind == "text" else json_deltas(text, file):
             events = parser.feed(delta)
             output.write("".join(map(show, stage.feed(events) if stage else events)))
         events = parser.close(complete=complete)

@@ -28,14 +28,17 @@ def open_input(name: str) -> Iterator[io.FileIO]:
     Raises:
         click.ClickException: it cannot be opened, or, while the block runs, an ``OSError`` comes from reading it.
     """
-    shown = "standard input" if name == "-" else name or "''"
     if name == "-" and sys.stdin is None:
         raise click.ClickException("standard input is closed")
     try:
         with io.FileIO(sys.stdin.fileno(), closefd=False) if name == "-" else io.FileIO(name) as file:
             yield file
     except OSError as error:
-        raise click.ClickException(f"{shown}: {error.strerror}") from None
+        raise click.ClickException(f"{_shown(name)}: {error.strerror}") from None
+
+
+def _shown(name: str) -> str:
+    return "standard input" if name == "-" else name or "''"
 
 
 def read_all(file: io.RawIOBase, limit: int) -> bytearray:
@@ -102,28 +105,35 @@ class Utf8:
         self.invalid += replaced
 
 
-def json_deltas(texts: Iterable[str]) -> Iterator[str]:
+def json_deltas(texts: Iterable[str], name: str) -> Iterator[str]:
     """Read JSON lines: each line is one JSON string, and that is one delta. Blank lines are passed over.
 
+    Args:
+        texts: the text of a file, as it comes.
+        name: of that file, as for `open_input`.
+
     Raises:
-        click.ClickException: a line is no JSON string, or is longer than `MAX_LINE`; the message names its number.
+        click.ClickException: a line is no JSON string, or is longer than `MAX_LINE`; the message names the file and the
+            number of the line.
     """
-    for number, line in enumerate(_lines(texts), 1):
+    shown = f"{_shown(name)}:"
+    for number, line in enumerate(_lines(texts, shown), 1):
         if not line.strip(" \t\r"):
             continue
+        where = f"{shown} line {number}"
         try:
             delta = json.loads(line)
         except json.JSONDecodeError as error:
-            raise click.ClickException(f"line {number}, column {error.colno}: no JSON: {error.msg}") from None
+            raise click.ClickException(f"{where}, column {error.colno}: no JSON: {error.msg}") from None
         except (ValueError, RecursionError):  # a number with too many digits, or lists nested too deeply
-            raise click.ClickException(f"line {number}: must be a JSON string, not something else") from None
+            raise click.ClickException(f"{where}: must be a JSON string, not something else") from None
         if not isinstance(delta, str):
             kind = _JSON_TYPES.get(type(delta), "a number")
-            raise click.ClickException(f"line {number}: must be a JSON string, not {kind}")
+            raise click.ClickException(f"{where}: must be a JSON string, not {kind}")
         yield delta
 
 
-def _lines(texts: Iterable[str]) -> Iterator[str]:
+def _lines(texts: Iterable[str], shown: str) -> Iterator[str]:
     """Split at LF only: ``splitlines`` would also split inside a JSON string, at U+2028 and others."""
     line = io.StringIO()
     number = 1
@@ -135,5 +145,5 @@ def _lines(texts: Iterable[str]) -> Iterator[str]:
                 number += 1
             line.write(part)
             if line.tell() > MAX_LINE:
-                raise click.ClickException(f"line {number}: longer than {MAX_LINE} code points")
+                raise click.ClickException(f"{shown} line {number}: longer than {MAX_LINE} code points")
     yield line.getvalue()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, get_args
 
 import click
@@ -17,6 +18,14 @@ from .output import Output
 def _words(literal: Any) -> click.Choice[str]:
     """Give the choices that `instructions` has, spelled as options are."""
     return click.Choice([word.replace("_", "-") for word in get_args(literal)])
+
+
+def _spelled(message: str) -> str:
+    """Give what `instructions` says of its arguments as one says it of options."""
+    for literal in (MaterialForm, Placement, Several, LocatorUse, Unsupported):
+        for word in get_args(literal):
+            message = message.replace(f"'{word}'", f"'{word.replace('_', '-')}'")
+    return re.sub(r"\b(material|lines)='([a-z-]+)'", r"--\1 \2", message)
 
 
 def _word(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
@@ -85,7 +94,7 @@ def prompt(*, format: CitationFormat, **options: Any) -> None:
     except ValueError as error:
         name, _, reason = str(error).partition(": ")
         # All but the options' own names are fields of the format.
-        option, message = (name, reason) if name in options else ("format", str(error))
+        option, message = (name, _spelled(reason)) if name in options else ("format", str(error))
         raise click.BadParameter(message, context, param_hint=f"'--{option}'") from None
     output = Output()
     output.write(text + "\n")

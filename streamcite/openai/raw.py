@@ -22,6 +22,7 @@ from streamcite.driver import ITEMS_PER_TURN, Core, Given, adrive, checkpoint, d
 
 from .chat_core import ChatCore
 from .frames import Frames, api_error, client_error
+from .opening import AsyncOpening, Opening
 from .parts import Part, PartEvent
 from .resolved import Resolvers, resolvers_for
 from .responses_core import ResponsesCore
@@ -306,7 +307,7 @@ def stream_chat(
     """
     options = parser or {}
     core, resolvers = ChatCore(options), resolvers_for(sources, scope, options)
-    return _stream(client, lambda client: client.chat.completions, core, resolvers, request, params)
+    return _stream("stream_chat", client, lambda client: client.chat.completions, core, resolvers, request, params)
 
 
 @overload
@@ -376,10 +377,11 @@ def stream_responses(
     """
     options = parser or {}
     core, resolvers = ResponsesCore(options), resolvers_for(sources, scope, options)
-    return _stream(client, lambda client: client.responses, core, resolvers, request, params)
+    return _stream("stream_responses", client, lambda client: client.responses, core, resolvers, request, params)
 
 
 def _stream(
+    name: str,
     client: Any,
     resource: Callable[[Any], Any],
     core: TextsCore,
@@ -392,8 +394,13 @@ def _stream(
     if not isinstance(client, (AsyncOpenAI, OpenAI)):
         raise TypeError(f"client: must be a client of the openai package, not {type(client).__name__}")
     asked = {**params, **(request or {}), "stream": True}
-    opened = _opened_async if isinstance(client, AsyncOpenAI) else _opened
-    return opened(lambda: resource(client).with_streaming_response.create(**asked), core, resolvers)
+
+    def ask() -> Any:
+        return resource(client).with_streaming_response.create(**asked)
+
+    if isinstance(client, AsyncOpenAI):
+        return AsyncOpening(_opened_async(ask, core, resolvers), name)
+    return Opening(_opened(ask, core, resolvers), name)
 
 
 @contextmanager

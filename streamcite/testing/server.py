@@ -39,7 +39,9 @@ class Server:
 
 
 @contextmanager
-def serve(answers: str | Iterable[RecordedAnswer] | None = None, *, pace: float = 0.0) -> Iterator[Server]:
+def serve(
+    answers: str | RecordedAnswer | Iterable[RecordedAnswer] | None = None, *, pace: float = 0.0
+) -> Iterator[Server]:
     """Serve recorded answers to OpenAI clients, on a free port of 127.0.0.1, until the block ends.
 
     The server speaks both APIs for answers, streamed or not, and ``GET /v1/models``. The request's ``model`` chooses
@@ -57,7 +59,7 @@ def serve(answers: str | Iterable[RecordedAnswer] | None = None, *, pace: float 
     At the end of the block connections that are still open are cut.
 
     Args:
-        answers: what to serve; a plain text is served as the model ``answer``, and without any those of
+        answers: what to serve, one or more; a plain text is served as the model ``answer``, and without any those of
             `recorded_answers`.
         pace: seconds between two chunks or events of a stream; with 0 they come as fast as they can.
 
@@ -80,17 +82,19 @@ def serve(answers: str | Iterable[RecordedAnswer] | None = None, *, pace: float 
             yield Server(base_url=f"http://127.0.0.1:{port}/v1", answers=catalogue)
 
 
-def _catalogue(answers: str | Iterable[RecordedAnswer] | None) -> Mapping[str, RecordedAnswer]:
+def _catalogue(answers: str | RecordedAnswer | Iterable[RecordedAnswer] | None) -> Mapping[str, RecordedAnswer]:
     if answers is None:
         return recorded_answers()
     if isinstance(answers, str):
-        answers = [RecordedAnswer(id="answer", text=answers)]
+        answers = RecordedAnswer(id="answer", text=answers)
+    if isinstance(answers, RecordedAnswer):
+        answers = [answers]
     if not isinstance(answers, Iterable):
-        raise TypeError(f"answers: must be a text or an iterable of RecordedAnswer, not {answers!r}")
+        raise TypeError(f"answers: must be a text or an iterable of RecordedAnswer, not {type(answers).__name__}")
     catalogue: dict[str, RecordedAnswer] = {}
     for answer in answers:
         if not isinstance(answer, RecordedAnswer):
-            raise TypeError(f"answers: must be a text or an iterable of RecordedAnswer, not of {answer!r}")
+            raise TypeError(f"answers: must be a text or an iterable of RecordedAnswer, not of {type(answer).__name__}")
         if catalogue.setdefault(answer.id, answer) is not answer:
             raise ValueError(f"answers: must have different ids, not two times {answer.id!r}")
     if not catalogue:
