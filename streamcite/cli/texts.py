@@ -168,7 +168,7 @@ Printed with --to
 \b
 Example:
   $ echo '[{"id": "a1", "title": "Hours", "text": "Open till nine."}]' >s.json
-  $ printf 'Till nine.\\ue200cite\\ue202a1\\ue201' >answer.txt
+  $ printf 'Till nine.\\356\\210\\200cite\\356\\210\\202a1\\356\\210\\201' >answer.txt
   $ streamcite render answer.txt --sources s.json --to plain
   Till nine. (source 1)
 ...
