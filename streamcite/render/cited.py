@@ -88,9 +88,14 @@ class CitedSources:
 
 
 def known_locator(link: Link) -> str | None:
-    """Give the locator of a link as the model wrote it, but for lines of which not all are there."""
-    locator = link.reference.locator
-    return None if link.problem == "unknown-lines" and line_range(locator or "") else locator or None
+    """Give the locator of a link as the model wrote it, but for lines of which not all are there.
+
+    Of a source by lines without text, as where only its title is kept, nobody knows that they are not.
+    """
+    source, locator = link.source, link.reference.locator
+    if locator and link.problem == "unknown-lines" and line_range(locator):
+        return locator if source and source.unit == "lines" and not source.text else None
+    return locator or None
 
 
 def _merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
