@@ -27,12 +27,10 @@ class CitedSource:
     sources: dict[str, Source] = field(default_factory=dict)
     locators: dict[str, dict[str, None]] = field(default_factory=dict)
 
-    def add(self, link: Link) -> None:
-        """Take a link to it, and where in it, but for lines that are not there; without a source it is passed over."""
-        if link.source is None:
-            return
-        self.sources.setdefault(link.source.id, link.source)
-        locators = self.locators.setdefault(link.source.id, {})
+    def add(self, source: Source, link: Link) -> None:
+        """Take a link to it or its part, and where in that, but for lines that are not there."""
+        self.sources.setdefault(source.id, source)
+        locators = self.locators.setdefault(source.id, {})
         if (locator := known_locator(link)) is not None:
             locators[locator] = None
 
@@ -81,7 +79,7 @@ class CitedSources:
         for link in links:
             if link.source is None or link.number is None:
                 continue
-            self._by_number.setdefault(link.number, CitedSource(link.number)).add(link)
+            self._by_number.setdefault(link.number, CitedSource(link.number)).add(link.source, link)
 
     def __iter__(self) -> Iterator[CitedSource]:
         return iter(sorted(self._by_number.values(), key=lambda cited: cited.number))

@@ -181,7 +181,7 @@ def _chip(placed: PlacedCitation, link: Link) -> str:
     attributes = {"class": "cite"}
     if link.source is not None:
         named = CitedSource(0)
-        named.add(link)
+        named.add(link.source, link)
         if named.url:
             attributes |= {"href": normalizeLink(named.url), "rel": "nofollow noopener"}
         attributes["title"] = ", ".join(filter(None, [named.title, named.where()]))
