@@ -106,7 +106,7 @@ class Given:
 
     async def aclose(self) -> None:
         """As `close`, by ``aclose`` or else ``close``, a coroutine or not."""
-        if not any(hasattr(each, "aclose") or hasattr(each, "close") for each in self._open):
+        if not any(getattr(each, "aclose", None) or getattr(each, "close", None) for each in self._open):
             return
         from anyio import move_on_after  # loaded when an asynchronous stream needs it, not with the package
 

@@ -115,10 +115,13 @@ async def _answer(ask: _Ask, sources: Mapping[str, Source], view: View) -> None:
     """Show an answer as it comes."""
     with view:
         reading = asyncio.create_task(_read(ask, sources, view))
-        while not reading.done():
-            await asyncio.wait([reading], timeout=view.pause)
-            view.draw()
-        reading.result()
+        try:
+            while not reading.done():
+                await asyncio.wait([reading], timeout=view.pause)
+                view.draw()
+            reading.result()
+        finally:
+            reading.cancel()  # or what has just come would be fed to the view behind an interrupt, which closes it
 
 
 async def _read(ask: _Ask, sources: Mapping[str, Source], view: View) -> None:
