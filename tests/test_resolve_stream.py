@@ -92,7 +92,11 @@ def test_what_comes_is_told_by_the_kind_of_stream() -> None:
     assert type(aiter_events(AsyncChunks([TEXT]), sources=Sources(), scope="answer")) is AsyncResolvedStream
 
 
-@both
+@pytest.mark.parametrize(
+    "read",
+    [read_sync, pytest.param(read_async, marks=pytest.mark.anyio)],  # what picks a text out is closed with anyio
+    ids=["sync", "async"],
+)
 def test_scope_format_and_text_are_those_of_the_stream(read: Callable[..., None]) -> None:
     sources = Sources()
     sources.add(A)
