@@ -589,3 +589,50 @@ def test_bad_use(args: list[str], message: str) -> None:
     done = run("demo", *args)
     assert failed(done.stderr, done.returncode) == f"{message} (see 'streamcite demo --help')"
     assert done.stdout == b""
+
+
+class Ended:
+    """A view that takes nothing behind its end, as each does."""
+
+    pause = PATIENCE
+
+    def __init__(self) -> None:
+        self.shown = ""
+        self.ended = False
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        self.ended = True
+
+    def feed(self, events: Iterable[ResolvedEvent]) -> None:
+        assert not self.ended
+        self.shown += "".join(map(str, events))
+
+
+def test_nothing_is_fed_to_a_view_that_an_interrupt_has_ended() -> None:
+    view: Any = Ended()
+
+    async def interrupt() -> None:
+        begun, more = asyncio.Event(), asyncio.Event()
+
+        async def chunks() -> AsyncIterator[Any]:
+            yield {"choices": [{"index": 0, "delta": {"content": "It"}}]}
+            begun.set()
+            await more.wait()
+            yield {"choices": [{"index": 0, "delta": {"content": " lasts"}}]}
+
+        ask: Any = SimpleNamespace(chunks=chunks, base_url="")
+        showing = asyncio.create_task(demo._answer(ask, {}, view))
+        await begun.wait()
+        (reading,) = asyncio.all_tasks() - {asyncio.current_task(), showing}
+        showing.cancel()
+        more.set()  # what comes next is there as soon as the view has ended
+        with suppress(asyncio.CancelledError):
+            await showing
+        await asyncio.wait([reading], timeout=PATIENCE)
+        assert reading.cancelled()
+
+    asyncio.run(interrupt())
+    assert view.shown == "It"
