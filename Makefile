@@ -24,7 +24,7 @@ CORE := annotations body driver event_streams events fields format grammar guide
 	material/render material/safe material/scan options parser prompt render/cited render/flow render/html \
 	render/inlines render/lines render/links render/markdown render/newlines render/pieces render/plain \
 	render/stage render/structure render/terminal resolve source sources spacing sse/decode sse/encode stream \
-	units
+	ui/protocol units
 EMPTY :=
 COMMA := ,
 # Tests that take no branch of the core which the others leave: they run without the tracer, which doubles their time.

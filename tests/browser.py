@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from streamcite.ui.assets import Asset, asset
-from streamcite.ui.native import HEADERS
+from streamcite.ui.protocol import HEADERS
 from tests.processes import ENVIRONMENT, PATIENCE
 from tests.upstreams import INSTALLED
 

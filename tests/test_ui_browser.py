@@ -44,9 +44,9 @@ def parts(texts: Sequence[str], sources: Mapping[str, Source], late: Mapping[str
     for text in texts:
         if text is texts[-1]:
             known |= late or {}
-        sent.append(b"".join(encoder.feed(resolver.feed(parser.feed(delta))) for delta in map("".join, zip(text))))
+        sent.append(b"".join(frame for delta in text for frame in encoder.feed(resolver.feed(parser.feed(delta)))))
     end = [*resolver.feed(parser.close()), *resolver.close()]
-    return [*sent, encoder.feed(end) + encoder.close()]
+    return [*sent, b"".join([*encoder.feed(end), *encoder.close()])]
 
 
 def show(browser: Browser, site: Site, sent: Sequence[bytes], *, query: str = "", dark: bool = False) -> None:

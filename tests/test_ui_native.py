@@ -15,12 +15,14 @@ from streamcite.links import from_dict, to_dict
 from streamcite.render.live import BlockPatch, LiveHtml
 from streamcite.sse import SSEDecoder
 from streamcite.ui.assets import asset
-from streamcite.ui.native import HEADERS, VERSION, EncoderClosed, NativeEncoder
+from streamcite.ui.native import VERSION, NativeEncoder
+from streamcite.ui.protocol import EncoderClosed
 from tests.linting import cite
 from tests.processes import ENVIRONMENT, PATIENCE
 from tests.rendering import SOURCES, answers, cuts, feeds
 from tests.upstreams import INSTALLED
 
+OPTIONAL = ("keep", "error")
 Sent = tuple[str | None, Any]
 
 # An answer with events of every kind, and links with and without each of their parts.
@@ -33,8 +35,9 @@ ANSWER = (
 def sent(fed: Sequence[Sequence[ResolvedEvent]], **options: bool) -> list[Sent]:
     """Send events, and read them back; the numbers are right."""
     encoder, decoder = NativeEncoder(**options), SSEDecoder()
-    frames = [*map(encoder.feed, fed), encoder.close()]
+    frames = [*(frame for events in fed for frame in encoder.feed(events)), *encoder.close()]
     received = [event for frame in frames for event in decoder.feed(frame)]
+    assert len(received) == len(frames)
     assert [event.id for event in received] == [str(number) for number in range(len(received))]
     return [(event.event, json.loads(event.data)) for event in received]
 
@@ -72,16 +75,25 @@ def test_the_patches_stand_behind_what_they_show() -> None:
 
 def test_an_answer_may_break_off() -> None:
     encoder = NativeEncoder()
-    assert encoder.close(complete=False) == (
-        b'event: start\nid: 0\ndata: {"version":1}\n\nevent: end\nid: 1\ndata: {"complete":false}\n\n'
-    )
-    assert encoder.close() == b""
+    assert encoder.close(complete=False) == [
+        b'event: start\nid: 0\ndata: {"version":1}\n\n',
+        b'event: end\nid: 1\ndata: {"complete":false}\n\n',
+    ]
+    assert encoder.close() == encoder.fail("late") == []
     with pytest.raises(EncoderClosed):
         encoder.feed([])
 
 
+def test_an_error_may_end_an_answer() -> None:
+    encoder = NativeEncoder()
+    *_, patch, end = [*encoder.feed(["a"]), *encoder.fail("No more.")]
+    assert patch.startswith(b"event: patch")
+    assert end == b'event: end\nid: 3\ndata: {"complete":false,"error":"No more."}\n\n'
+    assert encoder.close() == []
+
+
 def test_nothing_on_the_way_keeps_an_event_back() -> None:
-    assert dict(HEADERS) == {
+    assert dict(NativeEncoder.headers) == {
         "content-type": "text/event-stream; charset=utf-8",
         "cache-control": "no-cache",
         "x-accel-buffering": "no",
@@ -104,8 +116,8 @@ def test_typescript_takes_what_is_sent_and_nothing_else(tmp_path: Path) -> None:
     fed = [*feeds(ANSWER, [7, 31]), *feeds(f"{cite('x')} a", [])]
     encoder, decoder = NativeEncoder(), SSEDecoder()
     late: dict[str, Any] = {}
-    received = [event for events in fed for event in decoder.feed(encoder.feed(events))]
-    received += decoder.feed(encoder.close())
+    frames = [*(frame for events in fed for frame in encoder.feed(events)), *encoder.fail("e")]
+    received = [event for frame in frames for event in decoder.feed(frame)]
     lines = ['import type {NativeEvent} from "./native";']
     for number, event in enumerate(received):
         data = json.loads(event.data)
@@ -134,7 +146,10 @@ def literal(name: str | None, data: object) -> str:
 def spoiled(data: object) -> list[Any]:
     """Give JSON that is the same but for one key left out, or one more, at any depth of its objects."""
     if isinstance(data, Mapping):
-        kept = [{**data, "more": 1}, *({k: v for k, v in data.items() if k != key} for key in data if key != "keep")]
+        kept = [
+            {**data, "more": 1},
+            *({k: v for k, v in data.items() if k != key} for key in data if key not in OPTIONAL),
+        ]
         return kept + [{**data, key: wrong} for key, value in data.items() for wrong in spoiled(value)]
     if isinstance(data, list):
         return [

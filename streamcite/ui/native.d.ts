@@ -7,7 +7,7 @@ export interface NativeEvents {
   other: Marker & { type: "other"; family: string; fields: string[] };
   malformed: Marker & { type: "malformed"; reason: Reason };
   patch: BlockPatch;
-  end: { complete: boolean };
+  end: { complete: boolean; error?: string };
 }
 
 /** Any event of a stream, with its name. */

@@ -1,0 +1,150 @@
+"""What the encoders of all protocols have in common: events of an answer in, whole server-sent events out. Sans-I/O."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
+
+from streamcite.events import check_iterable
+from streamcite.links import ResolvedEvent
+from streamcite.sse import encode_json
+
+__all__ = ["CONTENT_TYPE", "HEADERS", "Encoder", "EncoderClosed", "Protocol", "ProtocolName", "new_encoder"]
+
+CONTENT_TYPE: Final = "text/event-stream; charset=utf-8"
+# Nothing on the way may keep an event back.
+HEADERS: Final[Mapping[str, str]] = MappingProxyType(
+    {"content-type": CONTENT_TYPE, "cache-control": "no-cache", "x-accel-buffering": "no"}
+)
+
+ProtocolName: TypeAlias = Literal["native", "ai-sdk", "openai-chat", "openai-responses", "langchain"]
+
+
+class EncoderClosed(RuntimeError):
+    """Raised by `Encoder.feed` behind the end of the answer: a mistake in the program, never of the input."""
+
+
+class Encoder(ABC):
+    """Encode the events of one answer as a protocol's server-sent events. Sans-I/O.
+
+    Each of the bytes that it gives is one whole frame, to be sent as it is. A frame has a number: which one of the
+    answer it is, from 0, over all calls. Where it has an ``id``, that is its number; a reader that lost the connection
+    tells the last one that it has as ``Last-Event-ID``.
+
+    One of these three is the end of an answer: `close` where the model ended it, `close` with ``complete=False`` where
+    it just stopped, and `fail` where an error did.
+    """
+
+    headers: ClassVar[Mapping[str, str]] = HEADERS
+    """What the response that holds the frames has as its headers, by their names in lower case."""
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._closed = False
+
+    def feed(self, events: Iterable[ResolvedEvent]) -> list[bytes]:
+        """Encode the next events.
+
+        Args:
+            events: what a `Resolver` handed out; may be empty, to begin the answer before there is any.
+
+        Returns:
+            The next frames; there may be none.
+
+        Raises:
+            EncoderClosed: the answer has ended.
+            TypeError: they are no iterable of events of a resolver, or one text.
+        """
+        check_iterable(events)
+        if self._closed:
+            raise EncoderClosed("feed() after the end: make a new encoder for a new answer")
+        return [*self._begun(), *self._encode(events)]
+
+    def close(self, *, complete: bool = True) -> list[bytes]:
+        """Encode the end of the answer.
+
+        Args:
+            complete: whether the answer has ended by itself.
+
+        Returns:
+            The last frames; behind the end none.
+        """
+        return self._ended(lambda: self._end(complete=complete))
+
+    def fail(self, message: str) -> list[bytes]:
+        """Encode that an error has ended the answer.
+
+        Args:
+            message: what a reader may be told of it. A protocol that has no error says only that it is not complete.
+
+        Returns:
+            The last frames; behind the end none.
+        """
+        return self._ended(lambda: self._fail(message))
+
+    def _begun(self) -> list[bytes]:
+        return [] if self._number else self._start()
+
+    def _ended(self, end: Callable[[], list[bytes]]) -> list[bytes]:
+        if self._closed:
+            return []
+        self._closed = True
+        return [*self._begun(), *end()]
+
+    def _frame(self, data: Mapping[str, Any], event: str | None = None) -> bytes:
+        """Give the next frame, with its number as its id."""
+        number, self._number = self._number, self._number + 1
+        return encode_json(data, event=event, id=str(number))
+
+    @abstractmethod
+    def _start(self) -> list[bytes]:
+        """Give the first frames; at least one."""
+
+    @abstractmethod
+    def _encode(self, events: Iterable[ResolvedEvent]) -> list[bytes]:
+        """Give the frames of events."""
+
+    @abstractmethod
+    def _end(self, *, complete: bool) -> list[bytes]:
+        """Give the last frames."""
+
+    def _fail(self, message: str) -> list[bytes]:
+        """Give the last frames behind an error."""
+        return self._end(complete=False)
+
+
+Protocol: TypeAlias = ProtocolName | Encoder | Callable[[], Encoder]
+"""How a protocol is named: by its name, by an encoder that was not fed yet, or by what makes one."""
+
+
+def new_encoder(protocol: Protocol) -> Encoder:
+    """Give the encoder of a protocol.
+
+    Args:
+        protocol: ``native`` (it needs the extra ``markdown``), ``ai-sdk``, ``openai-chat``, ``openai-responses`` or
+            ``langchain``; an encoder, which is given back; or what makes one when it is called, such as its class.
+
+    Raises:
+        ValueError: there is no protocol of this name.
+        TypeError: it is none of these, or what was called gives no encoder.
+        ModuleNotFoundError: the encoder needs an extra that is missing.
+    """
+    if isinstance(protocol, Encoder):
+        return protocol
+    encoder = _class_of(protocol)() if isinstance(protocol, str) else protocol() if callable(protocol) else protocol
+    if not isinstance(encoder, Encoder):
+        raise TypeError(f"protocol: must be a name, an Encoder or what makes one, not {type(encoder).__name__}")
+    return encoder
+
+
+def _class_of(name: str) -> Callable[[], Encoder]:
+    names = get_args(ProtocolName)
+    if name not in names:
+        raise ValueError(f"protocol: must be one of {', '.join(map(repr, names))}, not {name!r}")
+    # The module of a protocol says by `ENCODER` what encodes it; only the one that is asked for is loaded.
+    module = import_module(f"{__package__}.{name.replace('-', '_')}")
+    encoder: Callable[[], Encoder] = module.ENCODER
+    return encoder

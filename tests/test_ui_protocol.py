@@ -1,0 +1,67 @@
+"""What every protocol's encoder is, and how one is asked for."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from streamcite import ResolvedEvent
+from streamcite.ui.native import NativeEncoder
+from streamcite.ui.protocol import HEADERS, Encoder, EncoderClosed, Protocol, new_encoder
+
+
+class Lines(Encoder):
+    """A protocol of one's own, with no more than it needs."""
+
+    def _start(self) -> list[bytes]:
+        return [self._frame({})]
+
+    def _encode(self, events: Iterable[ResolvedEvent]) -> list[bytes]:
+        return [self._frame({"text": str(event)}) for event in events]
+
+    def _end(self, *, complete: bool) -> list[bytes]:
+        return [self._frame({"complete": complete})]
+
+
+def test_an_answer_begins_once_and_ends_once() -> None:
+    encoder = Lines()
+    assert encoder.headers == HEADERS
+    assert encoder.feed([]) == [b"id: 0\ndata: {}\n\n"]
+    assert encoder.feed([]) == []
+    assert encoder.feed(["a", "b"]) == [b'id: 1\ndata: {"text":"a"}\n\n', b'id: 2\ndata: {"text":"b"}\n\n']
+    assert encoder.close() == [b'id: 3\ndata: {"complete":true}\n\n']
+    assert encoder.close() == encoder.fail("late") == []
+    with pytest.raises(EncoderClosed):
+        encoder.feed([])
+
+
+def test_an_error_is_at_least_an_end_that_is_none() -> None:
+    assert Lines().fail("secret") == [b"id: 0\ndata: {}\n\n", b'id: 1\ndata: {"complete":false}\n\n']
+
+
+@pytest.mark.parametrize("events", ["text", 1])
+def test_events_are_no_text(events: Iterable[ResolvedEvent]) -> None:
+    encoder = Lines()
+    with pytest.raises(TypeError, match="events"):
+        encoder.feed(events)
+    assert len(encoder.close()) == 2
+
+
+def test_a_protocol_is_named_in_three_ways() -> None:
+    encoder = Lines()
+    assert new_encoder(encoder) is encoder
+    assert isinstance(new_encoder(Lines), Lines)
+    assert isinstance(new_encoder(lambda: NativeEncoder(patches=False)), NativeEncoder)
+    assert isinstance(new_encoder("native"), NativeEncoder)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "error", "what"),
+    [
+        ("nativ", ValueError, "'native', 'ai-sdk', 'openai-chat', 'openai-responses', 'langchain', not 'nativ'"),
+        (None, TypeError, "not NoneType"),
+        (dict, TypeError, "not dict"),
+    ],
+)
+def test_what_is_no_protocol(protocol: Protocol, error: type[Exception], what: str) -> None:
+    with pytest.raises(error, match=what):
+        new_encoder(protocol)
