@@ -19,7 +19,7 @@ import pytest
 from openai import AsyncOpenAI
 
 from streamcite import Citation, clean, parse
-from streamcite.cli import demo
+from streamcite.cli import demo, model
 from streamcite.cli.output import Output
 from streamcite.cli.view import Plain
 from streamcite.links import ResolvedEvent
@@ -410,15 +410,16 @@ def test_an_answer_that_is_there_is_drawn_once() -> None:
         def draw(self) -> None:
             shown.append("drawn")
 
-    class Ask(demo._Ask):
-        async def chunks(self) -> AsyncIterator[Any]:
+    class Model(model.Model):
+        async def stream(self, request: Mapping[str, Any]) -> AsyncIterator[Any]:
             for _ in range(1000):
                 yield SimpleNamespace(
                     choices=[SimpleNamespace(index=0, delta=SimpleNamespace(content="x"), finish_reason=None)]
                 )
 
     with tempfile.TemporaryFile("w") as file, redirect_stdout(file):
-        asyncio.run(demo._answer(Ask(AsyncOpenAI, "", "", ""), {}, Recorder(PlainRenderer(), Output())))
+        view = Recorder(PlainRenderer(), Output())
+        asyncio.run(model.watch(view, demo._read(Model(AsyncOpenAI, "", ""), "", {}, view)))
     assert shown[:1000] == ["x"] * 1000
     assert set(shown[1000:]) == {"drawn"}
 
@@ -617,14 +618,14 @@ def test_nothing_is_fed_to_a_view_that_an_interrupt_has_ended() -> None:
     async def interrupt() -> None:
         begun, more = asyncio.Event(), asyncio.Event()
 
-        async def chunks() -> AsyncIterator[Any]:
+        async def stream(_: Mapping[str, Any]) -> AsyncIterator[Any]:
             yield {"choices": [{"index": 0, "delta": {"content": "It"}}]}
             begun.set()
             await more.wait()
             yield {"choices": [{"index": 0, "delta": {"content": " lasts"}}]}
 
-        ask: Any = SimpleNamespace(chunks=chunks, base_url="")
-        showing = asyncio.create_task(demo._answer(ask, {}, view))
+        asked: Any = SimpleNamespace(stream=stream, base_url="")
+        showing = asyncio.create_task(model.watch(view, demo._read(asked, "", {}, view)))
         await begun.wait()
         (reading,) = asyncio.all_tasks() - {asyncio.current_task(), showing}
         showing.cancel()

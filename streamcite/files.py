@@ -1,0 +1,212 @@
+"""Files as documents: text, Markdown, HTML and PDF, each as text that can be cut into citable units.
+
+It needs the extra ``ask`` (beautifulsoup4, markdownify, pypdfium2), but for files that are UTF-8 text or Markdown.
+"""
+
+from __future__ import annotations
+
+import errno
+import glob
+import io
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfDocument
+
+MAX_FILE = 2**26
+"""How large a file is read, in bytes: far more than a person wrote, so that a dump or a disk image meets an error."""
+
+_MARKDOWN = {".md", ".markdown", ".mdx", ".mdown"}
+_HTML = {".html", ".htm", ".xhtml"}
+_STARTS_HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
+# What no text holds: control characters but for tab, line ends, form feed and escape.
+_BINARY = re.compile("[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
+# As much of a file as is looked at to tell what it is.
+_HEAD = 2**13
+# Folders that hold copies of what others wrote.
+_NOT_WALKED = {"__pycache__", "node_modules"}
+# A page's text ends its lines as Windows does, and has a sign where a word was broken at the end of one.
+_PAGE = str.maketrans(dict.fromkeys("\r\ufffe\x02"))
+# What of a page of HTML is no part of its text.
+_NO_TEXT = ("script", "style", "noscript", "template", "head", "nav", "svg", "iframe", "button", "form")
+
+
+class CannotRead(Exception):
+    """Raised for a file that cannot be read as text; the message says why, without the file's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file, or a page of one, as text.
+
+    Attributes:
+        key: what stands for it from run to run: the path as it was given, with ``/`` between folders, and for a page of
+            a PDF ``#page=`` and its number from 1.
+        title: what a reader knows it by: the title of an HTML page, else the path, with the page of a PDF.
+        text: what it says.
+        markdown: whether that is Markdown, which `split_blocks` can read the structure of.
+        as_in_file: whether its lines are those of the file; not so of HTML, nor of a page of a PDF.
+    """
+
+    key: str
+    title: str
+    text: str
+    markdown: bool = False
+    as_in_file: bool = True
+
+    def lines(self, first: int, last: int) -> str:
+        """Say where in the document these lines of its text are, such as ``lines 8–13``.
+
+        Args:
+            first: the number of the first line, from 1.
+            last: the number of the last one.
+        """
+        shown = f"line {first}" if first == last else f"lines {first}\N{EN DASH}{last}"
+        return shown if self.as_in_file else f"{shown} of its text"
+
+
+def find_files(names: Iterable[str | os.PathLike[str]]) -> list[Path]:
+    """Find the files that names stand for, each once, in the order of the names.
+
+    Args:
+        names: paths of files; of folders, which are walked, in the order of names, but for hidden files and folders,
+            ``__pycache__`` and ``node_modules``; or patterns such as ``docs/**/*.md``, where no file has that name.
+
+    Returns:
+        The paths; none of a folder without files.
+
+    Raises:
+        FileNotFoundError: a name stands for nothing; ``filename`` is it.
+    """
+    found: dict[Path, Path] = {}
+    for name in names:
+        if not (paths := _stands_for(os.fspath(name))):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(name))
+        for path in paths:
+            for file in _walk(path) if path.is_dir() else [path]:
+                found.setdefault(file.absolute(), file)
+    return list(found.values())
+
+
+def _stands_for(name: str) -> list[Path]:
+    if os.path.lexists(name):
+        return [Path(name)]
+    return [Path(path) for path in sorted(glob.glob(name, recursive=True))]  # noqa: PTH207  # Path's takes none with a root
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for path, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NOT_WALKED)
+        yield from (Path(path, name) for name in sorted(files) if not name.startswith("."))
+
+
+def read_file(path: str | os.PathLike[str]) -> Iterator[Document]:
+    """Read a file: a PDF page by page, any other as one document.
+
+    What a file is, its first bytes and its suffix say. Text is UTF-8 or UTF-16 with a byte order mark; other encodings
+    are guessed, as browsers do. HTML is given as Markdown, without scripts, forms and navigation.
+
+    Args:
+        path: the file's.
+
+    Returns:
+        An iterator over documents with text in them; pages without are left out.
+
+    Raises:
+        CannotRead: while iterating: there is no text in it, it is binary, damaged or encrypted, larger than `MAX_FILE`
+            bytes, or the system does not let it be read.
+        ModuleNotFoundError: while iterating: it takes a library that is missing; the extra ``ask`` brings it.
+    """
+    path = Path(path)
+    data = _read(path)
+    if data.startswith(b"%PDF-"):
+        documents = _read_pdf(path, data)
+    elif path.suffix.lower() in _HTML or _STARTS_HTML.match(data[:_HEAD]):
+        documents = _read_html(path, data)
+    else:
+        documents = iter([Document(path.as_posix(), str(path), _decode(data), path.suffix.lower() in _MARKDOWN)])
+    empty = True
+    for document in documents:
+        if document.text.strip():
+            empty = False
+            yield document
+    if empty:
+        raise CannotRead("there is no text in it")
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if not path.is_file():  # a pipe or a device may never end
+            path.stat()
+            raise CannotRead("it is no regular file")
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE + 1)
+    except OSError as error:
+        raise CannotRead((error.strerror or str(error)).lower()) from None
+    if len(data) > MAX_FILE:
+        raise CannotRead(f"it is larger than {MAX_FILE} bytes")
+    return data
+
+
+def _decode(data: bytes) -> str:
+    try:
+        text = data.decode("utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig")
+    except UnicodeDecodeError:
+        if b"\0" in data[:_HEAD]:
+            raise CannotRead("it is binary") from None
+        from bs4.dammit import UnicodeDammit
+
+        text = UnicodeDammit(data).unicode_markup or ""
+    if _BINARY.search(text[:_HEAD]):
+        raise CannotRead("it is binary")
+    return text
+
+
+def _read_html(path: Path, data: bytes) -> Iterator[Document]:
+    from bs4 import BeautifulSoup
+    from markdownify import MarkdownConverter
+
+    if b"\0" in data[:_HEAD] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise CannotRead("it is binary")
+    try:
+        soup = BeautifulSoup(data, "html.parser")
+        title = " ".join(soup.title.get_text().split()) if soup.title else ""
+        for element in soup(_NO_TEXT):
+            element.decompose()
+        text = MarkdownConverter(heading_style="ATX", strip=["a", "img"]).convert_soup(soup)
+    except RecursionError:
+        raise CannotRead("its elements are nested too deeply") from None
+    yield Document(path.as_posix(), title or str(path), text.strip() + "\n", markdown=True, as_in_file=False)
+
+
+def _read_pdf(path: Path, data: bytes) -> Iterator[Document]:
+    from pypdfium2 import PdfDocument, PdfiumError
+
+    try:
+        pdf = PdfDocument(io.BytesIO(data))
+    except PdfiumError as error:
+        raise CannotRead("it is encrypted" if "password" in str(error).lower() else "it is damaged") from None
+    try:
+        for number in range(len(pdf)):
+            key, title = f"{path.as_posix()}#page={number + 1}", f"{path}, page {number + 1}"
+            yield Document(key, title, _page_text(pdf, number), as_in_file=False)
+    finally:
+        pdf.close()
+
+
+def _page_text(pdf: PdfDocument, number: int) -> str:
+    """Give the text of a page; nothing for one that is damaged: the others may be read."""
+    from pypdfium2 import PdfiumError
+
+    try:
+        page = pdf[number]
+        text: str = page.get_textpage().get_text_bounded()
+        page.close()
+    except PdfiumError:
+        return ""
+    return text.translate(_PAGE)
