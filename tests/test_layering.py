@@ -12,11 +12,11 @@ PACKAGE = Path(__file__).parents[1] / "streamcite"
 # behind it. A new provider, renderer or protocol is a file in its room and changes nothing here.
 ROOMS = [
     *("json_values", "events", "fields", "body", "grammar", "format", "ids", "surrogates", "sse"),
-    *("options", "parser", "guide", "units", "source", "sources"),
+    *("options", "parser", "guide", "units", "source", "sources", "choose", "files"),
     *("prompt", "material", "links", "resolve", "spacing", "history", "annotations"),
     *("driver", "event_streams", "stream", "markdown", "lint", "openai", "render", "ui"),
     "",  # `streamcite` itself, which gathers the public names
-    *("relay", "testing", "ask", "serve"),
+    *("relay", "ask", "testing", "serve"),
     "cli",
     "__main__",
 ]

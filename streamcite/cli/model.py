@@ -1,4 +1,4 @@
-"""A model as the command asks one: at a server of the user's, or at one on this machine that plays a recorded answer."""
+"""A model as the command asks one: at a server of the user's, or at one on this machine that plays an answer."""
 
 from __future__ import annotations
 
