@@ -45,6 +45,10 @@ class Encoder(ABC):
         self._number = 0
         self._closed = False
 
+    def skip(self, number: int) -> None:
+        """Go on behind so many frames that another encoder gave, of which nothing is known: only `fail` may follow."""
+        self._number = number
+
     def feed(self, events: Iterable[ResolvedEvent]) -> list[bytes]:
         """Encode the next events.
 
