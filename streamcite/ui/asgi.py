@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, MutableMapping
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from anyio import CancelScope, Lock, create_task_group, current_time, sleep_until
 
 from streamcite.driver import Given
 
-try:
-    # FastAPI sends what is a Response of Starlette's; whatever else an endpoint gives it makes JSON of.
+if TYPE_CHECKING:
+    from starlette.background import BackgroundTask
     from starlette.responses import Response as _Response
-except ModuleNotFoundError:
+else:
+    try:
+        # FastAPI sends what is a Response of Starlette's; whatever else an endpoint gives it makes JSON of.
+        from starlette.responses import Response as _Response
+    except ModuleNotFoundError:
 
-    class _Response:  # type: ignore[no-redef]
-        """What is used of it, where there is no Starlette."""
+        class _Response:
+            """What is used of it, where there is no Starlette."""
 
-        background = None
-
-        def init_headers(self, headers: Mapping[str, str]) -> None:
-            self.raw_headers = [(name.lower().encode("latin-1"), headers[name].encode("latin-1")) for name in headers]
+            def init_headers(self, headers: Mapping[str, str]) -> None:
+                self.raw_headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
 
 __all__ = ["PING", "FrameResponse"]
@@ -68,7 +70,7 @@ class FrameResponse(_Response):
         if ping is not None and not 0 < ping < math.inf:
             raise ValueError(f"ping: must be a number of seconds above 0, not {ping!r}")
         self.status_code: int = status_code
-        self.background = None
+        self.background: BackgroundTask | None = None
         self.init_headers(headers)
         self._frames = frames
         self._ping = ping
