@@ -160,6 +160,13 @@ class Resolver:
             return self.take(waiting)
         return None
 
+    def words(self, citation: Citation) -> str:
+        """Give what a reader would see of a citation if it came now: its words if it is prose, else nothing."""
+        if not citation.repaired:
+            return ""
+        found = {source_id: self._find(source_id) for source_id in citation.source_ids}
+        return self._words(citation) if self._is_prose(found) else ""
+
     def next_text(self, moved: int = 0) -> int:
         """Say that what follows is of another text of the answer: positions count from its own beginning.
 
@@ -289,7 +296,7 @@ class Resolver:
         unknown = [source_id for source_id, source in found.items() if source is None]
         links = tuple(self._link(each, found[each.source_id]) for each in citation.references)
         self._cited += 1
-        if citation.repaired and len(unknown) == len(found) and not any(map(is_result_id, unknown)):
+        if citation.repaired and self._is_prose(found):
             text = self._words(citation)
             self._moved += len(text)
             return Cited(citation, index, position, links, text=text)
@@ -334,6 +341,11 @@ class Resolver:
             if self._scope == "answer" and self._registry.is_stale(reference.source_id):
                 return "stale-source"
         return None if source.has_passage(reference.locator) else "unknown-lines"
+
+    @staticmethod
+    def _is_prose(found: Mapping[str, Source | None]) -> bool:
+        """Say whether the ids of a citation that was repaired, with their sources, may be words of a text."""
+        return not any(source is not None or is_result_id(source_id) for source_id, source in found.items())
 
     def _words(self, citation: Citation) -> str:
         """Give what a marker says as prose: all but its tokens and family."""

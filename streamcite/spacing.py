@@ -6,14 +6,18 @@ By default it stays: exact spacing is what the model wrote, less the markers. `T
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
+from . import json_values
 from .events import Citation, Malformed, OtherMarker, check_iterable, join_strings, new_other
-from .links import AnyEvent, Cited, Resolved, check_any_event
+from .links import AnyEvent, Cited, Resolved, check_any_event, from_dict, to_dict
 
 Spacing: TypeAlias = Literal["exact", "tidy"]
+"""What becomes of the blanks round a marker: nothing, or what `Tidy` does."""
+
+SNAPSHOT_VERSION = 1
 
 _BRACKETS = {"(": ")", "[": "]", "（": "）", "［": "］", "【": "】", "〔": "〕"}  # noqa: RUF001
 # Behind [] these make a link of it, or the definition of one.
@@ -30,6 +34,7 @@ _STRUCTURE = re.compile(r"[ \t>]*(?:[-+*]|#{1,6}|[0-9]{1,9}[.)])?")
 _LINE = 32
 # What may stand at the end of the front: the first blank of it counts if it is single.
 _FRONT = re.compile(r" ?[(\[（［【〔] ?| ")  # noqa: RUF001
+_FRONT_ENDS = frozenset([" ", *_BRACKETS])
 # Behind markers, with a front and without: what comes next matters.
 _MAY_GO_ON = re.compile(r" ?[)\]）］】〕]? ?[.,;:!?]?")  # noqa: RUF001
 _MAY_GO_ON_ALONE = re.compile(r"(?: [.,]?)?")
@@ -54,11 +59,18 @@ class Tidy:
     the few characters behind that decide.
 
     Feed it the events of a parser, or of a `Resolver`, in order.
+
+    Args:
+        words: what a reader will see of a citation, as a later stage shows it: `Resolver.words` of the one that is fed
+            what this hands out. Left out, nothing.
     """
 
-    __slots__ = ("_behind", "_between", "_closed", "_front", "_last", "_line", "_place", "_read", "_removed", "_shown")
+    __slots__ = (
+        "_behind", "_between", "_closed", "_front", "_last", "_line", "_place", "_read", "_removed", "_shown", "_words",
+    )  # fmt: skip
 
-    def __init__(self) -> None:
+    def __init__(self, *, words: Callable[[Citation], str] | None = None) -> None:
+        self._words = words
         self._closed = False
         self._front = ""  # the end of the text, as far as it may be dropped
         self._between: list[AnyEvent] = []  # the markers behind it
@@ -74,6 +86,11 @@ class Tidy:
         """Give the end of what was fed that is in no event handed out, as the model wrote it."""
         between = (event if isinstance(event, str) else event.raw for event in self._between)
         return self._front + "".join(between) + self._behind
+
+    @property
+    def holds(self) -> bool:
+        """Say whether anything is held."""
+        return bool(self._front or self._behind)  # without a front nothing is between
 
     def feed(self, events: Iterable[AnyEvent]) -> list[AnyEvent]:
         """Read the next events.
@@ -99,10 +116,11 @@ class Tidy:
             check_any_event(event)
             if isinstance(event, Resolved):
                 (self._between or out).append(event)
-            elif event.text:
-                self._settle(event.text, out)
+            elif shown := event.text or self._words_of(event):
+                self._settle(shown, out)
                 self._flush(out)
                 self._pass(event, out)
+                self._see(shown)
             else:
                 self._read_marker(event, out)
         return out
@@ -118,6 +136,57 @@ class Tidy:
         self._settle("", out)
         self._flush(out)
         return out
+
+    def snapshot(self) -> dict[str, Any]:
+        """Give the state as JSON values: a version, what is held, and what counts of the text before it.
+
+        Raises:
+            ValueError: the stage is closed.
+        """
+        if self._closed:
+            raise ValueError("a closed stage has no state to go on from")
+        return {
+            "version": SNAPSHOT_VERSION,
+            "front": self._front,
+            "between": [to_dict(event) for event in self._between],
+            "behind": self._behind,
+            "place": self._place,
+            "line": self._line,
+            "last": self._last,
+            "read": self._read,
+            "shown": self._shown,
+            "removed": self._removed,
+        }
+
+    @classmethod
+    def restore(cls, snapshot: Mapping[str, Any], *, words: Callable[[Citation], str] | None = None) -> Tidy:
+        """Make a stage that goes on where `snapshot` was taken.
+
+        Args:
+            snapshot: what `snapshot` gave. Of a `Cited` that was held it has the JSON form, whose sources are without
+                text.
+            words: as for the stage that gave it.
+
+        Raises:
+            ValueError: the snapshot is of another version, or none.
+        """
+        stage = cls(words=words)
+        try:
+            json_values.versioned(snapshot, SNAPSHOT_VERSION)
+            stage._front, stage._behind, stage._line, stage._last = (
+                json_values.string(snapshot[name]) for name in ("front", "behind", "line", "last")
+            )
+            stage._read, stage._shown, stage._removed = (
+                json_values.offset(snapshot[name]) for name in ("read", "shown", "removed")
+            )
+            stage._between += map(from_dict, json_values.items(snapshot["between"]))
+            stage._place = json_values.flag(snapshot["place"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"not a snapshot of version {SNAPSHOT_VERSION}: {error}") from error
+        return stage
+
+    def _words_of(self, event: AnyEvent) -> str:
+        return self._words(event) if self._words is not None and isinstance(event, Citation) else ""
 
     def _read_text(self, text: str, out: list[AnyEvent]) -> None:
         if self._place:
@@ -187,14 +256,17 @@ class Tidy:
         if text:
             out.append(text)
             self._read += len(text)
+            self._shown += len(text)
             self._see(text)
 
     def _see(self, text: str) -> None:
         """Take note of what a reader sees next."""
-        self._shown += len(text)
         self._last = text[-1]
-        *_, line = text.rpartition("\n")
-        self._line = (line if len(line) < len(text) else self._line + line[:_LINE])[: _LINE + 1]
+        begin = text.rfind("\n") + 1
+        if begin:
+            self._line = text[begin : begin + _LINE + 1]
+        elif len(self._line) <= _LINE:
+            self._line = (self._line + text[:_LINE])[: _LINE + 1]
 
     def _drop(self, text: str, out: list[AnyEvent]) -> None:
         for character in text:
@@ -205,11 +277,16 @@ class Tidy:
     def _pass(self, event: Citation | Cited | Resolved | OtherMarker | Malformed, out: list[AnyEvent]) -> None:
         if not isinstance(event, Resolved):
             if self._removed:
-                event = replace(event, position=event.position - self._removed)
+                event = self._moved(event)
             self._read = event.end
-            if event.text:
-                self._see(event.text)
         out.append(event)
+
+    def _moved(self, event: Citation | Cited | OtherMarker | Malformed) -> Citation | Cited | OtherMarker | Malformed:
+        moved = replace(event, position=event.position - self._removed)
+        if isinstance(moved, Cited):
+            citation = moved.citation
+            return replace(moved, citation=replace(citation, position=citation.position - self._removed))
+        return moved
 
 
 def tidy(events: Iterable[AnyEvent]) -> list[AnyEvent]:
@@ -225,6 +302,28 @@ def tidy(events: Iterable[AnyEvent]) -> list[AnyEvent]:
     return join_strings([*stage.feed(events), *stage.close()])
 
 
+def tidier(
+    spacing: Spacing, words: Callable[[Citation], str] | None = None
+) -> Callable[[Mapping[str, Any] | None], Tidy] | None:
+    """Give what makes the stage that an option asks for: one from the beginning, or one that goes on with a snapshot.
+
+    Args:
+        spacing: the option.
+        words: as for `Tidy`.
+
+    Returns:
+        None for exact spacing, which needs no stage.
+
+    Raises:
+        ValueError: ``spacing`` is none.
+    """
+    if spacing not in get_args(Spacing):
+        raise ValueError(f"spacing: must be one of {', '.join(map(repr, get_args(Spacing)))}, not {spacing!r}")
+    if spacing == "exact":
+        return None
+    return lambda snapshot: Tidy(words=words) if snapshot is None else Tidy.restore(snapshot, words=words)
+
+
 def _front(text: str, last: str) -> str:
     """Give the end of a text that may be dropped if a marker follows: a single blank, a bracket, or both.
 
@@ -232,6 +331,8 @@ def _front(text: str, last: str) -> str:
         text: the text.
         last: the character in front of it.
     """
+    if text[-1] not in _FRONT_ENDS:
+        return ""
     for length in (3, 2, 1):
         front = text[-length:]
         if len(front) == length and _FRONT.fullmatch(front):

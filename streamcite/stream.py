@@ -1,7 +1,8 @@
 """Iterables of chunks in, events out: `iter_events` for any iterable, `aiter_events` for any asynchronous one.
 
-Both only drive a `CitationParser`, which holds all state, and close what they were given. One piece of the parser
-stands here again: its test for "no markup, nothing held", which saves a call for each delta that has none.
+Both only drive a `CitationParser` and the stages behind it, which hold all state, and close what they were given. One
+piece of the parser stands here again: its test for "no markup, nothing held", which saves a call for each delta that
+has none.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from .options import ParserOptions
 from .parser import CitationParser
 from .resolve import Resolver, Scope
 from .source import Source
+from .spacing import Spacing, Tidy, tidier
 
 __all__ = ["AsyncEventStream", "AsyncResolvedStream", "EventStream", "ResolvedStream", "aiter_events", "iter_events"]
 
@@ -43,6 +45,7 @@ def iter_events(
     complete: _Complete = False,
     sources: None = None,
     scope: Scope = ...,
+    spacing: Spacing = ...,
     **options: Unpack[ParserOptions],
 ) -> EventStream: ...
 @overload
@@ -52,6 +55,7 @@ def iter_events(
     complete: _Complete = False,
     sources: Mapping[str, Source],
     scope: Scope = ...,
+    spacing: Spacing = ...,
     **options: Unpack[ParserOptions],
 ) -> ResolvedStream: ...
 @overload
@@ -62,6 +66,7 @@ def iter_events(
     complete: _Complete = False,
     sources: None = None,
     scope: Scope = ...,
+    spacing: Spacing = ...,
     **options: Unpack[ParserOptions],
 ) -> EventStream: ...
 @overload
@@ -72,6 +77,7 @@ def iter_events(
     complete: _Complete = False,
     sources: Mapping[str, Source],
     scope: Scope = ...,
+    spacing: Spacing = ...,
     **options: Unpack[ParserOptions],
 ) -> ResolvedStream: ...
 def iter_events(
@@ -81,6 +87,7 @@ def iter_events(
     complete: _Complete = False,
     sources: Mapping[str, Source] | None = None,
     scope: Scope = "conversation",
+    spacing: Spacing = "exact",
     **options: Unpack[ParserOptions],
 ) -> EventStream | ResolvedStream:
     """Iterate over the events of a stream of chunks.
@@ -93,6 +100,8 @@ def iter_events(
         sources: what the citations point to, by source id, as for `Resolver`. It may grow while the stream is read.
             Left out, citations are not resolved.
         scope: as for `Resolver`; without sources it says nothing.
+        spacing: ``exact``: all blanks are those that the model wrote; ``tidy``: where a marker was, what is left of it
+            is mended as by `streamcite.spacing.Tidy`, which holds a blank or bracket back until it is decided.
         options: as for `CitationParser`.
 
     Returns:
@@ -106,8 +115,8 @@ def iter_events(
         ValueError: another option is of the wrong type or out of its range.
     """
     _check(text, complete)
-    parser = CitationParser(**options)
     resolver = None if sources is None else Resolver(sources, scope, format=options.get("format", OPENAI))
+    parser = _parser(options, spacing, resolver)
     try:
         iterator = iter(chunks)
     except TypeError:
@@ -128,6 +137,7 @@ def aiter_events(
     complete: _Complete = False,
     sources: None = None,
     scope: Scope = ...,
+    spacing: Spacing = ...,
     **options: Unpack[ParserOptions],
 ) -> AsyncEventStream: ...
 @overload
@@ -137,6 +147,7 @@ def aiter_events(
     complete: _Complete = False,
     sources: Mapping[str, Source],
     scope: Scope = ...,
+    spacing: Spacing = ...,
     **options: Unpack[ParserOptions],
 ) -> AsyncResolvedStream: ...
 @overload
@@ -147,6 +158,7 @@ def aiter_events(
     complete: _Complete = False,
     sources: None = None,
     scope: Scope = ...,
+    spacing: Spacing = ...,
     **options: Unpack[ParserOptions],
 ) -> AsyncEventStream: ...
 @overload
@@ -157,6 +169,7 @@ def aiter_events(
     complete: _Complete = False,
     sources: Mapping[str, Source],
     scope: Scope = ...,
+    spacing: Spacing = ...,
     **options: Unpack[ParserOptions],
 ) -> AsyncResolvedStream: ...
 def aiter_events(
@@ -166,6 +179,7 @@ def aiter_events(
     complete: _Complete = False,
     sources: Mapping[str, Source] | None = None,
     scope: Scope = "conversation",
+    spacing: Spacing = "exact",
     **options: Unpack[ParserOptions],
 ) -> AsyncEventStream | AsyncResolvedStream:
     """Iterate over the events of an asynchronous stream of chunks, on asyncio or trio.
@@ -177,6 +191,7 @@ def aiter_events(
         complete: as for `iter_events`.
         sources: as for `iter_events`.
         scope: as for `iter_events`.
+        spacing: as for `iter_events`.
         options: as for `CitationParser`.
 
     Returns:
@@ -190,8 +205,8 @@ def aiter_events(
         ValueError: another option is of the wrong type or out of its range.
     """
     _check(text, complete)
-    parser = CitationParser(**options)
     resolver = None if sources is None else Resolver(sources, scope, format=options.get("format", OPENAI))
+    parser = _parser(options, spacing, resolver)
     try:
         iterator = aiter(chunks)
     except TypeError:
@@ -211,6 +226,37 @@ def _check(text: _Text | None, complete: _Complete) -> None:
         raise TypeError(f"complete: must be True, False or a function, not {complete!r}")
 
 
+class _TidyParser:
+    """A parser with a stage behind it that mends the spacing; it is fed every delta, as that must see all text."""
+
+    __slots__ = ("_end", "_idle", "_parser", "_tidy")
+
+    def __init__(self, parser: CitationParser, tidy: Tidy) -> None:
+        self._parser = parser
+        self._tidy = tidy
+        self._idle = False
+        self._end = 0  # nothing is passed by, so that nothing is to be added
+
+    @property
+    def held(self) -> str:
+        return self._tidy.held + self._parser.held
+
+    def feed(self, delta: str) -> list[Any]:
+        return self._tidy.feed(self._parser.feed(delta))
+
+    def close(self, *, complete: bool) -> list[Any]:
+        return [*self._tidy.feed(self._parser.close(complete=complete)), *self._tidy.close()]
+
+
+_Parser: TypeAlias = CitationParser | _TidyParser
+
+
+def _parser(options: ParserOptions, spacing: Spacing, resolver: Resolver | None) -> _Parser:
+    new_tidy = tidier(spacing, None if resolver is None else resolver.words)
+    parser = CitationParser(**options)
+    return parser if new_tidy is None else _TidyParser(parser, new_tidy(None))
+
+
 async def _picked(chunks: AsyncIterator[Any], text: _Text) -> AsyncGenerator[str, None]:
     async for chunk in chunks:
         yield text(chunk) or ""
@@ -222,9 +268,7 @@ async def _picked(chunks: AsyncIterator[Any], text: _Text) -> AsyncGenerator[str
 # nothing to say of them either, unless a citation is pending.
 
 
-def _drive(
-    parser: CitationParser, given: Given, complete: _Complete, resolver: Resolver | None
-) -> Generator[Any, None, None]:
+def _drive(parser: _Parser, given: Given, complete: _Complete, resolver: Resolver | None) -> Generator[Any, None, None]:
     idle, passed, delta = parser._idle, 0, ""
     take = None if resolver is None else resolver.take
     try:
@@ -248,7 +292,7 @@ def _drive(
 
 
 async def _adrive(
-    parser: CitationParser, given: Given, complete: _Complete, resolver: Resolver | None
+    parser: _Parser, given: Given, complete: _Complete, resolver: Resolver | None
 ) -> AsyncGenerator[Any, None]:
     idle, passed, delta = parser._idle, 0, ""
     take = None if resolver is None else resolver.take
@@ -276,11 +320,11 @@ def _not_a_delta(chunk: object) -> str:
     return f"delta: must be a str, not {type(chunk).__name__}; for such chunks give text=, a function that picks it out"
 
 
-def _feed(parser: CitationParser, passed: int, delta: str) -> list[Event]:
+def _feed(parser: _Parser, passed: int, delta: str) -> list[Event]:
     parser._end += passed
     return parser.feed(delta)
 
 
-def _close(parser: CitationParser, passed: int, complete: _Complete) -> list[Event]:
+def _close(parser: _Parser, passed: int, complete: _Complete) -> list[Event]:
     parser._end += passed
     return parser.close(complete=complete if isinstance(complete, bool) else complete())

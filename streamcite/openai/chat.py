@@ -7,11 +7,12 @@ from collections.abc import AsyncIterable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from streamcite.annotations import AnnotationOptions, Unit, When
+from streamcite.spacing import tidier
 
 from .chat_core import ChatCore
 from .chat_objects import ChatCleaner
 from .objects import fields
-from .resolved import resolvers_for
+from .resolved import stages_for
 from .views import AsyncEventView, AsyncObjectView, EventView, ObjectView, event_view, object_view
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from streamcite.options import ParserOptions
     from streamcite.resolve import Scope
     from streamcite.sources import Source
+    from streamcite.spacing import Spacing
 
     ChatChunk: TypeAlias = ChatCompletionChunk | ChatCompletionStreamEvent[Any] | dict[str, Any]
 
@@ -40,6 +42,7 @@ def chat_events(
     snapshot: Mapping[str, Any] | None = None,
     sources: None = None,
     scope: Scope = ...,
+    spacing: Spacing = ...,
     **options: Unpack[ParserOptions],
 ) -> AsyncEventView[Event]: ...
 @overload
@@ -49,6 +52,7 @@ def chat_events(
     snapshot: Mapping[str, Any] | None = None,
     sources: Mapping[str, Source],
     scope: Scope = ...,
+    spacing: Spacing = ...,
     **options: Unpack[ParserOptions],
 ) -> AsyncEventView[ResolvedEvent]: ...
 @overload
@@ -58,6 +62,7 @@ def chat_events(
     snapshot: Mapping[str, Any] | None = None,
     sources: None = None,
     scope: Scope = ...,
+    spacing: Spacing = ...,
     **options: Unpack[ParserOptions],
 ) -> EventView[Event]: ...
 @overload
@@ -67,6 +72,7 @@ def chat_events(
     snapshot: Mapping[str, Any] | None = None,
     sources: Mapping[str, Source],
     scope: Scope = ...,
+    spacing: Spacing = ...,
     **options: Unpack[ParserOptions],
 ) -> EventView[ResolvedEvent]: ...
 def chat_events(
@@ -75,6 +81,7 @@ def chat_events(
     snapshot: Mapping[str, Any] | None = None,
     sources: Mapping[str, Source] | None = None,
     scope: Scope = "conversation",
+    spacing: Spacing = "exact",
     **options: Unpack[ParserOptions],
 ) -> AsyncEventView[Any] | EventView[Any]:
     """Read a streamed chat completion as events: the clean text of choice 0, and its citations in their places.
@@ -91,6 +98,7 @@ def chat_events(
         sources: what the citations point to, by source id, as for `Resolver`. It may grow while the stream is read.
             Left out, citations are not resolved.
         scope: as for `Resolver`; without sources it says nothing.
+        spacing: as for `iter_events`, in every text.
         options: as for `CitationParser`; with a snapshot, those of the view that gave it.
 
     Returns:
@@ -105,8 +113,9 @@ def chat_events(
 
     Source: the API reference, "The chat completion chunk object".
     """
-    core = ChatCore(options, snapshot)
-    return event_view(core, stream, resolvers_for(sources, scope, options, snapshot))
+    resolvers, new_tidy = stages_for(sources, scope, spacing, options, snapshot)
+    core = ChatCore(options, snapshot, new_tidy=new_tidy)
+    return event_view(core, stream, resolvers)
 
 
 @overload
@@ -116,6 +125,7 @@ def clean_chat(  # type: ignore[overload-overlap]  # it is iterable too, and the
     sources: Mapping[str, Source] | None = None,
     annotations: When = "streamed",
     unit: Unit = "codepoint",
+    spacing: Spacing = "exact",
     **options: Unpack[ParserOptions],
 ) -> _Helper: ...
 @overload
@@ -125,6 +135,7 @@ def clean_chat(
     sources: Mapping[str, Source] | None = None,
     annotations: When = "streamed",
     unit: Unit = "codepoint",
+    spacing: Spacing = "exact",
     **options: Unpack[ParserOptions],
 ) -> AsyncObjectView[_T]: ...
 @overload
@@ -134,6 +145,7 @@ def clean_chat(
     sources: Mapping[str, Source] | None = None,
     annotations: When = "streamed",
     unit: Unit = "codepoint",
+    spacing: Spacing = "exact",
     **options: Unpack[ParserOptions],
 ) -> ObjectView[_T]: ...
 def clean_chat(
@@ -142,6 +154,7 @@ def clean_chat(
     sources: Mapping[str, Source] | None = None,
     annotations: When = "streamed",
     unit: Unit = "codepoint",
+    spacing: Spacing = "exact",
     **options: Unpack[ParserOptions],
 ) -> Any:
     """Clean a streamed chat completion in place: the same chunks in the same order, without markers.
@@ -158,6 +171,7 @@ def clean_chat(
         annotations: ``streamed``: each comes with the text before it; ``final``: all in one chunk before the finish;
             ``off``: none. Those that the server sends itself are moved to the clean text in any case.
         unit: what the offsets in annotations count, the server's too: ``codepoint``, or ``utf16`` for JavaScript.
+        spacing: as for `iter_events`, in every text.
         options: as for `CitationParser`.
 
     Returns:
@@ -165,13 +179,13 @@ def clean_chat(
 
     Raises:
         RuntimeError: what ``.stream()`` gave was read from before.
-        TypeError, ValueError: as `chat_events`; ``sources`` is no mapping; ``annotations`` or ``unit`` is none of those
-            named.
+        TypeError, ValueError: as `chat_events`; ``sources`` is no mapping; ``annotations``, ``unit`` or ``spacing`` is
+            none of those named.
 
     Source: the API reference, "The chat completion chunk object".
     """
     wanted = AnnotationOptions(sources=sources, annotations=annotations, unit=unit)
-    return object_view(ChatCleaner(ChatCore(options), wanted), stream)
+    return object_view(ChatCleaner(ChatCore(options, new_tidy=tidier(spacing)), wanted), stream)
 
 
 def clean_completion(
@@ -180,6 +194,7 @@ def clean_completion(
     sources: Mapping[str, Source] | None = None,
     annotations: When = "streamed",
     unit: Unit = "codepoint",
+    spacing: Spacing = "exact",
     **options: Unpack[ParserOptions],
 ) -> _T:
     """Clean a whole chat completion: what `clean_chat` gives of the stream of it, added up.
@@ -189,6 +204,7 @@ def clean_completion(
         sources: as for `clean_chat`; the annotations are in the message.
         annotations: as for `clean_chat`; ``streamed`` and ``final`` come to the same.
         unit: as for `clean_chat`.
+        spacing: as for `clean_chat`.
         options: as for `CitationParser`.
 
     Returns:
@@ -201,7 +217,7 @@ def clean_completion(
     Source: the API reference, "The chat completion object".
     """
     wanted = AnnotationOptions(sources=sources, annotations=annotations, unit=unit)
-    cleaner = ChatCleaner(ChatCore(options, whole=True), wanted)
+    cleaner = ChatCleaner(ChatCore(options, new_tidy=tidier(spacing), whole=True), wanted)
     if "choices" not in fields(completion):
         raise TypeError(f"completion: must be a chat completion, not {type(completion).__name__}")
     cleaned = copy.deepcopy(completion)

@@ -13,7 +13,7 @@ from streamcite.options import ParserOptions
 
 from .objects import declared, extras, fields, get, get_str
 from .parts import Channel, Key, PartEvent
-from .texts import Change, Step, Text, TextsCore
+from .texts import Change, NewStage, Step, Text, TextsCore
 
 # Where a delta or message has text besides its content: OpenAI's own, and what servers add.
 _OTHERS: tuple[tuple[str, Channel], ...] = (
@@ -27,13 +27,18 @@ class ChatCore(TextsCore):
     """Read the chunks of one chat completion, objects or dicts, or the events of the client's ``.stream()``."""
 
     def __init__(
-        self, options: ParserOptions, snapshot: Mapping[str, Any] | None = None, *, whole: bool = False
+        self,
+        options: ParserOptions,
+        snapshot: Mapping[str, Any] | None = None,
+        *,
+        new_tidy: NewStage | None = None,
+        whole: bool = False,
     ) -> None:
         self.whole: bool = whole  # whether it is a whole completion, whose texts end with it
         self._of_choice: dict[int, list[Text]] = {}
         self._answers: dict[int, Text] = {}  # by choice
         self._finished: dict[int, bool] = {}
-        super().__init__(options, snapshot)
+        super().__init__(options, snapshot, new_tidy)
 
     def more(self, chunk: Any) -> tuple[Text, list[Event]] | None:
         """Read a chunk with one choice, and in it nothing but more of its content."""

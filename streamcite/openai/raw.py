@@ -24,7 +24,7 @@ from .chat_core import ChatCore
 from .frames import Frames, api_error, client_error
 from .opening import AsyncOpening, Opening
 from .parts import Part, PartEvent
-from .resolved import Resolvers, resolvers_for
+from .resolved import Resolvers, stages_for
 from .responses_core import ResponsesCore
 from .texts import Step, TextsCore
 from .views import AsyncEventView, EventView
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from streamcite.options import ParserOptions
     from streamcite.resolve import Scope
     from streamcite.source import Source
+    from streamcite.spacing import Spacing
 
 _E = TypeVar("_E")
 RawPartEvent: TypeAlias = PartEvent | tuple[None, bytes]
@@ -236,6 +237,7 @@ def stream_chat(
     *,
     sources: None = None,
     scope: Scope = ...,
+    spacing: Spacing = ...,
     parser: ParserOptions | None = None,
     request: RequestOptions | None = None,
     **params: Unpack[CompletionCreateParamsBase],
@@ -246,6 +248,7 @@ def stream_chat(
     *,
     sources: Mapping[str, Source],
     scope: Scope = ...,
+    spacing: Spacing = ...,
     parser: ParserOptions | None = None,
     request: RequestOptions | None = None,
     **params: Unpack[CompletionCreateParamsBase],
@@ -256,6 +259,7 @@ def stream_chat(
     *,
     sources: None = None,
     scope: Scope = ...,
+    spacing: Spacing = ...,
     parser: ParserOptions | None = None,
     request: RequestOptions | None = None,
     **params: Unpack[CompletionCreateParamsBase],
@@ -266,6 +270,7 @@ def stream_chat(
     *,
     sources: Mapping[str, Source],
     scope: Scope = ...,
+    spacing: Spacing = ...,
     parser: ParserOptions | None = None,
     request: RequestOptions | None = None,
     **params: Unpack[CompletionCreateParamsBase],
@@ -275,6 +280,7 @@ def stream_chat(
     *,
     sources: Mapping[str, Source] | None = None,
     scope: Scope = "conversation",
+    spacing: Spacing = "exact",
     parser: ParserOptions | None = None,
     request: RequestOptions | None = None,
     **params: Any,
@@ -291,6 +297,7 @@ def stream_chat(
         client: any client of the ``openai`` package, asynchronous or not; Azure's, and ``with_options()``, too.
         sources: as for `chat_events`.
         scope: as for `chat_events`.
+        spacing: as for `chat_events`.
         parser: the options of `CitationParser`.
         request: the client's own options of a request: ``extra_headers``, ``extra_query``, ``extra_body``, ``timeout``.
         params: what ``client.chat.completions.create()`` takes, but for ``stream``.
@@ -301,12 +308,14 @@ def stream_chat(
 
     Raises:
         TypeError: ``client`` is no client, ``sources`` no mapping.
-        ValueError: ``scope`` is none, or an option of the parser is of the wrong type or out of its range.
+        ValueError: ``scope`` or ``spacing`` is none, or an option of the parser is of the wrong type or out of its
+            range.
 
     Source: the API reference, "The chat completion chunk object"; of the client, ``with_streaming_response``.
     """
     options = parser or {}
-    core, resolvers = ChatCore(options), resolvers_for(sources, scope, options)
+    resolvers, new_tidy = stages_for(sources, scope, spacing, options)
+    core = ChatCore(options, new_tidy=new_tidy)
     return _stream("stream_chat", client, lambda client: client.chat.completions, core, resolvers, request, params)
 
 
@@ -316,6 +325,7 @@ def stream_responses(
     *,
     sources: None = None,
     scope: Scope = ...,
+    spacing: Spacing = ...,
     parser: ParserOptions | None = None,
     request: RequestOptions | None = None,
     **params: Unpack[ResponseCreateParamsBase],
@@ -326,6 +336,7 @@ def stream_responses(
     *,
     sources: Mapping[str, Source],
     scope: Scope = ...,
+    spacing: Spacing = ...,
     parser: ParserOptions | None = None,
     request: RequestOptions | None = None,
     **params: Unpack[ResponseCreateParamsBase],
@@ -336,6 +347,7 @@ def stream_responses(
     *,
     sources: None = None,
     scope: Scope = ...,
+    spacing: Spacing = ...,
     parser: ParserOptions | None = None,
     request: RequestOptions | None = None,
     **params: Unpack[ResponseCreateParamsBase],
@@ -346,6 +358,7 @@ def stream_responses(
     *,
     sources: Mapping[str, Source],
     scope: Scope = ...,
+    spacing: Spacing = ...,
     parser: ParserOptions | None = None,
     request: RequestOptions | None = None,
     **params: Unpack[ResponseCreateParamsBase],
@@ -355,6 +368,7 @@ def stream_responses(
     *,
     sources: Mapping[str, Source] | None = None,
     scope: Scope = "conversation",
+    spacing: Spacing = "exact",
     parser: ParserOptions | None = None,
     request: RequestOptions | None = None,
     **params: Any,
@@ -367,6 +381,7 @@ def stream_responses(
         client: as for `stream_chat`.
         sources: as for `responses_events`.
         scope: as for `responses_events`.
+        spacing: as for `responses_events`.
         parser: as for `stream_chat`.
         request: as for `stream_chat`.
         params: what ``client.responses.create()`` takes, but for ``stream``.
@@ -376,7 +391,8 @@ def stream_responses(
     Source: the API reference, "Responses: streaming events"; of the client, ``with_streaming_response``.
     """
     options = parser or {}
-    core, resolvers = ResponsesCore(options), resolvers_for(sources, scope, options)
+    resolvers, new_tidy = stages_for(sources, scope, spacing, options)
+    core = ResponsesCore(options, new_tidy=new_tidy)
     return _stream("stream_responses", client, lambda client: client.responses, core, resolvers, request, params)
 
 

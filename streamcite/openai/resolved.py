@@ -6,13 +6,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from streamcite import json_values
+from streamcite.events import Citation
 from streamcite.format import OPENAI, CitationFormat
 from streamcite.links import ResolvedEvent
 from streamcite.options import ParserOptions
 from streamcite.resolve import Resolver, Scope
 from streamcite.source import Source
+from streamcite.spacing import Spacing, tidier
 
 from .parts import Part
+from .texts import NewStage
 
 
 class Resolvers:
@@ -27,6 +30,7 @@ class Resolvers:
     Attributes:
         answer: for plain iteration.
         parts: for ``iter_parts()``.
+        words: as `Resolver.words`.
 
     Raises:
         TypeError, ValueError: as `Resolver`; ValueError: ``snapshot`` is none.
@@ -40,6 +44,7 @@ class Resolvers:
         snapshot: Mapping[str, Any] | None = None,
     ) -> None:
         settings = _Settings(sources, scope, options.get("format", OPENAI))
+        self.words: Callable[[Citation], str] = settings.resolver().words
         self.answer: AnswerResolver = AnswerResolver(settings)
         self.parts: PartsResolver = PartsResolver(settings)
         if snapshot is not None and (state := snapshot.get("resolved")) is not None:
@@ -54,14 +59,20 @@ class Resolvers:
         return {"answer": self.answer.snapshot(), "parts": self.parts.snapshot()}
 
 
-def resolvers_for(
+def stages_for(
     sources: Mapping[str, Source] | None,
     scope: Scope,
+    spacing: Spacing,
     options: ParserOptions,
     snapshot: Mapping[str, Any] | None = None,
-) -> Resolvers | None:
-    """Make the resolvers of a view, or none without sources."""
-    return None if sources is None else Resolvers(sources, scope, options, snapshot)
+) -> tuple[Resolvers | None, NewStage | None]:
+    """Make the resolvers of a view, or none without sources, and what makes the stages that mend its spacing, or none.
+
+    Raises:
+        TypeError, ValueError: as `Resolvers`; ValueError: ``spacing`` is none.
+    """
+    resolvers = None if sources is None else Resolvers(sources, scope, options, snapshot)
+    return resolvers, tidier(spacing, resolvers.words if resolvers else None)
 
 
 class _Settings:

@@ -7,9 +7,10 @@ from collections.abc import AsyncIterable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from streamcite.annotations import AnnotationOptions, Unit, When
+from streamcite.spacing import tidier
 
 from .objects import fields, get
-from .resolved import resolvers_for
+from .resolved import stages_for
 from .responses_core import ResponsesCore
 from .responses_objects import ResponsesCleaner
 from .views import AsyncEventView, AsyncObjectView, EventView, ObjectView, event_view, object_view
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from streamcite.options import ParserOptions
     from streamcite.resolve import Scope
     from streamcite.sources import Source
+    from streamcite.spacing import Spacing
 
     AnyEvent: TypeAlias = ResponseStreamEvent | HelperEvent[Any] | dict[str, Any]
 
@@ -41,6 +43,7 @@ def responses_events(
     snapshot: Mapping[str, Any] | None = None,
     sources: None = None,
     scope: Scope = ...,
+    spacing: Spacing = ...,
     **options: Unpack[ParserOptions],
 ) -> AsyncEventView[Event]: ...
 @overload
@@ -50,6 +53,7 @@ def responses_events(
     snapshot: Mapping[str, Any] | None = None,
     sources: Mapping[str, Source],
     scope: Scope = ...,
+    spacing: Spacing = ...,
     **options: Unpack[ParserOptions],
 ) -> AsyncEventView[ResolvedEvent]: ...
 @overload
@@ -59,6 +63,7 @@ def responses_events(
     snapshot: Mapping[str, Any] | None = None,
     sources: None = None,
     scope: Scope = ...,
+    spacing: Spacing = ...,
     **options: Unpack[ParserOptions],
 ) -> EventView[Event]: ...
 @overload
@@ -68,6 +73,7 @@ def responses_events(
     snapshot: Mapping[str, Any] | None = None,
     sources: Mapping[str, Source],
     scope: Scope = ...,
+    spacing: Spacing = ...,
     **options: Unpack[ParserOptions],
 ) -> EventView[ResolvedEvent]: ...
 def responses_events(
@@ -76,6 +82,7 @@ def responses_events(
     snapshot: Mapping[str, Any] | None = None,
     sources: Mapping[str, Source] | None = None,
     scope: Scope = "conversation",
+    spacing: Spacing = "exact",
     **options: Unpack[ParserOptions],
 ) -> AsyncEventView[Any] | EventView[Any]:
     """Read a streamed response as events: the clean text of the answer, message after message, and its citations.
@@ -94,6 +101,7 @@ def responses_events(
         sources: what the citations point to, by source id, as for `Resolver`. It may grow while the stream is read.
             Left out, citations are not resolved.
         scope: as for `Resolver`; without sources it says nothing.
+        spacing: as for `iter_events`, in every text.
         options: as for `CitationParser`; with a snapshot, those of the view that gave it.
 
     Returns:
@@ -110,8 +118,9 @@ def responses_events(
 
     Source: the API reference, "Responses: streaming events".
     """
-    core = ResponsesCore(options, snapshot)
-    return event_view(core, stream, resolvers_for(sources, scope, options, snapshot))
+    resolvers, new_tidy = stages_for(sources, scope, spacing, options, snapshot)
+    core = ResponsesCore(options, snapshot, new_tidy=new_tidy)
+    return event_view(core, stream, resolvers)
 
 
 @overload
@@ -121,6 +130,7 @@ def clean_responses(  # type: ignore[overload-overlap]  # it is iterable too, an
     sources: Mapping[str, Source] | None = None,
     annotations: When = "streamed",
     unit: Unit = "codepoint",
+    spacing: Spacing = "exact",
     **options: Unpack[ParserOptions],
 ) -> _Helper: ...
 @overload
@@ -130,6 +140,7 @@ def clean_responses(
     sources: Mapping[str, Source] | None = None,
     annotations: When = "streamed",
     unit: Unit = "codepoint",
+    spacing: Spacing = "exact",
     **options: Unpack[ParserOptions],
 ) -> AsyncObjectView[_T]: ...
 @overload
@@ -139,6 +150,7 @@ def clean_responses(
     sources: Mapping[str, Source] | None = None,
     annotations: When = "streamed",
     unit: Unit = "codepoint",
+    spacing: Spacing = "exact",
     **options: Unpack[ParserOptions],
 ) -> ObjectView[_T]: ...
 def clean_responses(
@@ -147,6 +159,7 @@ def clean_responses(
     sources: Mapping[str, Source] | None = None,
     annotations: When = "streamed",
     unit: Unit = "codepoint",
+    spacing: Spacing = "exact",
     **options: Unpack[ParserOptions],
 ) -> Any:
     """Clean a streamed response in place: the same events in the same order, without markers, wherever text stands.
@@ -165,6 +178,7 @@ def clean_responses(
         annotations: ``streamed``: the events come behind the text; ``final``: all before the text is done; ``off``:
             none. Those that the server sends itself are moved to the clean text in any case.
         unit: what the offsets in annotations count, the server's too: ``codepoint``, or ``utf16`` for JavaScript.
+        spacing: as for `iter_events`, in every text.
         options: as for `CitationParser`.
 
     Returns:
@@ -178,7 +192,7 @@ def clean_responses(
     Source: the API reference, "Responses: streaming events".
     """
     wanted = AnnotationOptions(sources=sources, annotations=annotations, unit=unit)
-    return object_view(ResponsesCleaner(ResponsesCore(options), wanted), stream)
+    return object_view(ResponsesCleaner(ResponsesCore(options, new_tidy=tidier(spacing)), wanted), stream)
 
 
 def clean_response(
@@ -187,6 +201,7 @@ def clean_response(
     sources: Mapping[str, Source] | None = None,
     annotations: When = "streamed",
     unit: Unit = "codepoint",
+    spacing: Spacing = "exact",
     **options: Unpack[ParserOptions],
 ) -> _T:
     """Clean a whole response: what `clean_responses` gives in the last event of its stream.
@@ -197,6 +212,7 @@ def clean_response(
         sources: as for `clean_responses`; the annotations are in the output texts.
         annotations: as for `clean_responses`; ``streamed`` and ``final`` come to the same.
         unit: as for `clean_responses`.
+        spacing: as for `clean_responses`.
         options: as for `CitationParser`.
 
     Returns:
@@ -213,5 +229,6 @@ def clean_response(
         raise TypeError(f"response: must be a response of the Responses API, not {type(response).__name__}")
     cleaned = copy.deepcopy(response)
     kind = "completed" if get(response, "status") in ("completed", None) else "incomplete"
-    ResponsesCleaner(ResponsesCore(options), wanted).read({"type": f"response.{kind}", "response": cleaned})
+    cleaner = ResponsesCleaner(ResponsesCore(options, new_tidy=tidier(spacing)), wanted)
+    cleaner.read({"type": f"response.{kind}", "response": cleaned})
     return cleaned

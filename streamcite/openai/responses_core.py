@@ -15,7 +15,7 @@ from streamcite.options import ParserOptions
 
 from .objects import declared, fields, get, get_index, get_list, get_str
 from .parts import Channel, Key, PartEvent
-from .texts import Change, Step, Text, TextsCore, settled
+from .texts import Change, NewStage, Step, Text, TextsCore, settled
 
 # The events that bring text: the field of a part that it is, and what numbers the part.
 _DELTAS = {
@@ -71,7 +71,13 @@ class Place(NamedTuple):
 class ResponsesCore(TextsCore):
     """Read the events of one response, objects or dicts, of ``create``, ``retrieve`` or the client's ``.stream()``."""
 
-    def __init__(self, options: ParserOptions, snapshot: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        options: ParserOptions,
+        snapshot: Mapping[str, Any] | None = None,
+        *,
+        new_tidy: NewStage | None = None,
+    ) -> None:
         self._indexes: dict[str, int] = {}  # output index by item id
         self._ids: dict[int, str] = {}  # the other way round: the first one
         self._channels: dict[int, Channel] = {}  # of messages, by output index
@@ -81,7 +87,7 @@ class ResponsesCore(TextsCore):
         self._id: Any = None  # of the response
         self._resumed_at: Any = None  # the number of the last event before the snapshot
         self._finished = False
-        super().__init__(options, snapshot)
+        super().__init__(options, snapshot, new_tidy)
 
     @property
     def waiting(self) -> bool:

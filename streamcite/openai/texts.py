@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Protocol, TypeAlias
 
+from streamcite import json_values
 from streamcite.events import Citation, Event, Malformed, from_dict, raw_of, to_dict
 from streamcite.format import OPENAI
 from streamcite.options import ParserOptions
 from streamcite.parser import SNAPSHOT_VERSION as PARSER_SNAPSHOT_VERSION
 from streamcite.parser import CitationParser, parse
+from streamcite.spacing import Tidy
 from streamcite.surrogates import REPLACEMENT, replace_surrogates, split_half
 
 from .parts import Channel, Key, Part, PartEvent, PartResult, StreamResult
@@ -22,11 +24,23 @@ SNAPSHOT_VERSION = 1
 class Stage(Protocol):
     """What stands behind the parser of one text, and changes how its events look."""
 
-    def read(self, events: Sequence[Event]) -> list[Event]:
+    @property
+    def held(self) -> str:
+        """Give the end of what was fed that is in no event handed out."""
+
+    @property
+    def holds(self) -> bool:
+        """Say whether anything may still come of what was fed."""
+
+    def feed(self, events: Sequence[Event]) -> list[Any]:
         """Give what comes of the next events."""
 
-    def close(self, events: Sequence[Event]) -> list[Event]:
-        """Give what comes of the last events, and of the end."""
+    def close(self) -> list[Any]:
+        """Give what comes of the end."""
+
+
+# Makes a stage: a new one, or with a snapshot one that goes on there.
+NewStage: TypeAlias = Callable[[Mapping[str, Any] | None], Stage]
 
 
 class Text:
@@ -37,10 +51,16 @@ class Text:
         "finish_reason", "mismatch", "part", "reopened", "replaced", "template",
     )  # fmt: skip
 
-    def __init__(self, part: Part, options: ParserOptions, new_stage: Callable[[], Stage] | None = None) -> None:
+    def __init__(
+        self,
+        part: Part,
+        options: ParserOptions,
+        new_stage: NewStage | None = None,
+        stage_snapshot: Mapping[str, Any] | None = None,
+    ) -> None:
         self.part: Part = part
         self._new_stage = new_stage
-        self._stage = None if new_stage is None else new_stage()
+        self._stage = None if new_stage is None else new_stage(stage_snapshot)
         self._options = options
         self._parser = CitationParser(**options)
         self._origin = (0, 0)  # where its first event stands, in the input and in the clean text
@@ -63,25 +83,29 @@ class Text:
     @property
     def held(self) -> str:
         """Give the end of what was read that no event holds."""
-        return self._parser.held + self._half
+        return self._held + self._half
 
     @property
     def holds(self) -> bool:
         """Say whether anything is held."""
-        return self._parser.holds or bool(self._half) or (self._stage is not None and self.complete is None)
+        return self._parser.holds or bool(self._half) or (self._stage is not None and self._stage.holds)
+
+    @property
+    def _held(self) -> str:
+        return self._parser.held if self._stage is None else self._stage.held + self._parser.held
 
     def feed(self, delta: str) -> list[Event]:
         """Read what comes next, also behind the end."""
         if self.complete is not None:
             self._parser = CitationParser.restore(_state_at(self._end()), **self._options)
             self.complete, self.reopened = None, True
-            self._stage = None if self._new_stage is None else self._new_stage()
+            self._stage = None if self._new_stage is None else self._new_stage(None)
         # A surrogate is neither ASCII nor printable.
         if self._half or not (delta.isascii() or delta.isprintable()):
             delta = self._join(delta)
         events = self._parser.feed(delta)
         if self._stage is not None:
-            events = self._stage.read(events)
+            events = self._stage.feed(events)
         self.events += events
         return events
 
@@ -94,10 +118,10 @@ class Text:
     def catch_up(self, whole: str) -> list[Event]:
         """Read what no delta has brought of the whole text: all of it, the rest, or nothing."""
         whole, replaced = replace_surrogates(whole)
-        if len(whole) < self._end()[0] + len(self._parser.held):
+        if len(whole) < self._end()[0] + len(self._held):
             self.mismatch = True
             return []
-        known, rest = "".join(map(raw_of, self.events)) + self._parser.held, whole[self._origin[0] :]
+        known, rest = "".join(map(raw_of, self.events)) + self._held, whole[self._origin[0] :]
         if not rest.startswith(known):
             self.mismatch = True
             return []
@@ -114,8 +138,7 @@ class Text:
         is_all = not (self._origin[0] or self.held) and len(whole) == self._end()[0]
         if is_all and whole == "".join(map(raw_of, self.events)):
             return self.events
-        events = parse(whole, complete=bool(self.complete), **self._options)
-        return events if self._new_stage is None else self._new_stage().close(events)
+        return _whole(whole, self._options, self._new_stage, complete=bool(self.complete))
 
     def close(self, *, complete: bool) -> list[Event]:
         """End the text, and settle what is held."""
@@ -129,13 +152,13 @@ class Text:
             events += self._parser.feed(REPLACEMENT)
         events += self._parser.close(complete=complete)
         if self._stage is not None:
-            events = self._stage.close(events)
+            events = [*self._stage.feed(events), *self._stage.close()]
         self.events += events
         return events
 
     def snapshot(self) -> dict[str, Any]:
         """Give the state as JSON values."""
-        return {
+        state = {
             "part": [self.part.channel, self.part.index, self.part.content_index, self.part.field],
             "parser": _state_at(self._end()) if self.complete is not None else self._parser.snapshot(),
             "half": ord(self._half) if self._half else None,  # as a number, since it has no UTF-8
@@ -143,14 +166,21 @@ class Text:
             "reopened": self.reopened or self.complete is not None,
             "finish_reason": self.finish_reason,
         }
+        if isinstance(self._stage, Tidy) and self.complete is None:
+            state["tidy"] = {"stage": self._stage.snapshot(), "origin": [*self._end()]}
+        return state
 
     @classmethod
-    def restore(cls, snapshot: dict[str, Any], options: ParserOptions) -> Text:
+    def restore(cls, snapshot: dict[str, Any], options: ParserOptions, new_stage: NewStage | None) -> Text:
         """Go on where a snapshot was taken."""
-        state, half = snapshot["parser"], snapshot["half"]
-        text = cls(Part(*snapshot["part"]), options)
+        state, half, tidy = snapshot["parser"], snapshot["half"], snapshot.get("tidy")
+        if tidy is None:
+            tidy = {"stage": None, "origin": [state["offset"], state["position"]]}
+        elif new_stage is None:
+            raise ValueError("it was taken with tidy spacing")
+        text = cls(Part(*snapshot["part"]), options, new_stage, tidy["stage"])
         text._parser = CitationParser.restore(state, **options)
-        text._origin = (state["offset"], state["position"])
+        text._origin = (json_values.offset(tidy["origin"][0]), json_values.offset(tidy["origin"][1]))
         text._half = "" if half is None else chr(half)
         text.done, text.reopened = bool(snapshot["done"]), bool(snapshot["reopened"])
         text.finish_reason = snapshot["finish_reason"]
@@ -194,6 +224,15 @@ def _state_at(place: tuple[int, int]) -> dict[str, Any]:
     return {"version": PARSER_SNAPSHOT_VERSION, "held": [], "offset": place[0], "position": place[1]}
 
 
+def _whole(whole: str, options: ParserOptions, new_stage: NewStage | None, *, complete: bool = False) -> list[Event]:
+    """Give the events of a whole text."""
+    events = parse(whole, complete=complete, **options)
+    if new_stage is None:
+        return events
+    stage = new_stage(None)
+    return [*stage.feed(events), *stage.close()]
+
+
 def _key(index: int, content_index: int, field: str) -> Key:
     return index, content_index, field
 
@@ -217,6 +256,7 @@ class TextsCore(ABC):
     Args:
         options: as for `CitationParser`.
         snapshot: what `snapshot` gave, to go on from there.
+        new_tidy: makes what mends the spacing of each text, if it is to be mended.
 
     Attributes:
         current: the text of the answer whose turn it was when the snapshot was taken.
@@ -228,7 +268,9 @@ class TextsCore(ABC):
         ValueError, TypeError: as `CitationParser`; ValueError: ``snapshot`` is none.
     """
 
-    def __init__(self, options: ParserOptions, snapshot: Mapping[str, Any] | None) -> None:
+    def __init__(
+        self, options: ParserOptions, snapshot: Mapping[str, Any] | None, new_tidy: NewStage | None = None
+    ) -> None:
         for name in options:
             if name not in ParserOptions.__annotations__:
                 raise TypeError(f"{name}: is no option here; there are {', '.join(ParserOptions.__annotations__)}")
@@ -240,7 +282,8 @@ class TextsCore(ABC):
         self._restored: list[Change] = []  # what the snapshot had not handed out
         self.current: Text | None = None
         self.sure: bool = False
-        self.new_stage: Callable[[], Stage] | None = None
+        self._new_tidy = new_tidy
+        self.new_stage: NewStage | None = new_tidy
         self.partial: bool = False
         if snapshot is not None:
             try:
@@ -290,7 +333,7 @@ class TextsCore(ABC):
     def reading_of(self, key: Key, whole: str) -> list[Event]:
         """Give the events of a whole text that is repeated."""
         text = self._texts.get(key)
-        return parse(whole, **self._options) if text is None else text.reading_of(whole)
+        return _whole(whole, self._options, self._new_tidy) if text is None else text.reading_of(whole)
 
     def end(self, *, stopped: bool) -> list[Step]:
         """Settle what no chunk has settled; ``stopped`` if an error ended the stream."""
@@ -324,7 +367,7 @@ class TextsCore(ABC):
         if snapshot["version"] != SNAPSHOT_VERSION:
             raise ValueError(f"its version must be {SNAPSHOT_VERSION}")
         for each in snapshot["texts"]:
-            text = Text.restore(each, self._options)
+            text = Text.restore(each, self._options, self._new_tidy)
             self._texts[text.part.key] = text
         current = snapshot["current"]
         self.current = None if current is None else self._texts[_key(*current)]
@@ -336,7 +379,7 @@ class TextsCore(ABC):
         """Give a text, which begins when it is asked for."""
         text = self._texts.get(key)
         if text is None:
-            new_stage = self.new_stage if channel in ("answer", "commentary") else None
+            new_stage = self.new_stage if channel in ("answer", "commentary") else self._new_tidy
             text = self._texts[key] = Text(Part(channel, *key), self._options, new_stage)
         return text
 

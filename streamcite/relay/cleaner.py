@@ -24,6 +24,7 @@ from streamcite.openai.frames import DONE, json_reader, read_any_json
 from streamcite.openai.objects import fields
 from streamcite.openai.responses_core import ResponsesCore
 from streamcite.openai.responses_objects import ResponsesCleaner
+from streamcite.openai.texts import NewStage
 from streamcite.options import ParserOptions
 from streamcite.sse import ServerSentEvent, SSEDecoder, encode, encode_json
 
@@ -71,11 +72,12 @@ class EventCleaner:
         max_waiting: int,
     ) -> None:
         self._options = options
-        self._new_stage = None
+        self._new_stage: NewStage | None = None
         if render is not None:
             if wanted.sources is None:
                 raise ValueError("render: needs sources, which are what it writes")
-            self._new_stage = partial(Written, render, wanted.sources, options.get("format", OPENAI))
+            written = partial(Written, render, wanted.sources, options.get("format", OPENAI))
+            self._new_stage = lambda _: written()
         annotated = wanted.sources is not None and wanted.annotations != "off" and render is None
         self._counts = annotated or render is not None
         self._wanted = wanted if annotated else replace(wanted, sources=None)

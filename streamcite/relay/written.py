@@ -26,15 +26,26 @@ class Written:
     def __init__(self, render: Render, sources: Mapping[str, Source], format: CitationFormat) -> None:
         self._resolver = Resolver(sources, format=format)
         self._renderer = MarkdownRenderer(render)
+        self._closed = False
 
-    def read(self, events: Sequence[Event]) -> list[Event]:
+    @property
+    def held(self) -> str:
+        """Give nothing: what is not shown yet stands in no later event's raw text."""
+        return ""
+
+    @property
+    def holds(self) -> bool:
+        """Say that something may still come, until the end."""
+        return not self._closed
+
+    def feed(self, events: Sequence[Event]) -> list[Event]:
         """Read the next events, and give one that shows what came of them; or these, if that is the same."""
         return _shown(events, self._renderer.feed(self._resolver.feed(events)))
 
-    def close(self, events: Sequence[Event]) -> list[Event]:
-        """Read the last events, and give one that shows the rest."""
-        text = self._renderer.feed([*self._resolver.feed(events), *self._resolver.close()])
-        return _shown(events, text + self._renderer.close())
+    def close(self) -> list[Event]:
+        """Give an event that shows the rest."""
+        self._closed = True
+        return _shown([], self._renderer.feed(self._resolver.close()) + self._renderer.close())
 
 
 def _shown(events: Sequence[Event], text: str) -> list[Event]:

@@ -237,7 +237,8 @@ def streams(deltas: list[str], chunks: Iterator[Chunk], complete: Literal[True] 
             assert_type(event, Event)
     assert_type(stream.held, str)
     stream.close()
-    assert_type(streamcite.iter_events(deltas, sources={}, scope="answer"), ResolvedStream)
+    assert_type(streamcite.iter_events(deltas, sources={}, scope="answer", spacing="tidy"), ResolvedStream)
+    streamcite.iter_events(deltas, spacing="loose")  # type: ignore[call-overload]
     for resolved_event in streamcite.iter_events(chunks, text=lambda chunk: chunk.delta, sources=Sources()):
         assert_type(resolved_event, ResolvedEvent)
     streamcite.iter_events(chunks, text=lambda chunk: chunk.delta, complete=lambda: True)
@@ -270,7 +271,7 @@ def chat(stream: Stream[ChatCompletionChunk], whole: ChatCompletion, chunks: lis
     assert_type(events.result.parts, tuple[PartResult, ...])
     assert_type(events.result.citations, tuple[Citation, ...])
     chat_events(chunks, snapshot=events.snapshot())
-    resolved_events = chat_events(stream, sources=Sources(), scope="answer", malformed="keep")
+    resolved_events = chat_events(stream, sources=Sources(), scope="answer", spacing="tidy", malformed="keep")
     assert_type(resolved_events, EventView[ResolvedEvent])
     for resolved_event in resolved_events:
         assert_type(resolved_event, ResolvedEvent)
@@ -279,7 +280,7 @@ def chat(stream: Stream[ChatCompletionChunk], whole: ChatCompletion, chunks: lis
     chat_events(stream, sources=[])  # type: ignore[call-overload]
     chat_events(whole)  # type: ignore[arg-type]
     assert_type(clean_completion(whole, unit="utf16"), ChatCompletion)
-    with clean_chat(stream, annotations="final") as objects:
+    with clean_chat(stream, annotations="final", spacing="tidy") as objects:
         assert_type(objects, ObjectView[ChatCompletionChunk])
         for chunk in objects:
             assert_type(chunk, ChatCompletionChunk)
