@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 
 from streamcite.events import check_iterable
 from streamcite.links import ResolvedEvent
-from streamcite.sse import encode_json
+from streamcite.sse import encode, encode_json
 
 __all__ = ["CONTENT_TYPE", "HEADERS", "Encoder", "EncoderClosed", "Protocol", "ProtocolName", "new_encoder"]
 
@@ -100,8 +100,15 @@ class Encoder(ABC):
 
     def _frame(self, data: Mapping[str, Any], event: str | None = None) -> bytes:
         """Give the next frame, with its number as its id."""
+        return encode_json(data, event=event, id=self._id())
+
+    def _text_frame(self, data: str) -> bytes:
+        """Give the next frame, of data that is no JSON, with its number as its id."""
+        return encode(data, id=self._id())
+
+    def _id(self) -> str:
         number, self._number = self._number, self._number + 1
-        return encode_json(data, event=event, id=str(number))
+        return str(number)
 
     @abstractmethod
     def _start(self) -> list[bytes]:

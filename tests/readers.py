@@ -1,0 +1,80 @@
+"""Real readers of the protocols of front ends: npm `ai` 6 and 7, and `openai`, in one process of Node.
+
+    with run_readers() as read:
+        read("ai7", body=b"data: ...")["message"]
+
+A test that asks for them is skipped where they are not installed, and says so. Every wait is bounded.
+"""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from tests.processes import ENVIRONMENT, PATIENCE
+from tests.upstreams import INSTALLED
+
+Reader = Literal["ai6", "ai7", "chat-create", "chat-stream", "responses-create", "responses-stream"]
+
+
+class ReadError(Exception):
+    """What the reader threw, by the name of its class."""
+
+
+class Readers:
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+        self._waiting = ThreadPoolExecutor(1)
+
+    def __call__(self, reader: Reader, *, body: bytes | None = None, url: str | None = None) -> Any:
+        """Read an answer, given as the body of a response or to be fetched.
+
+        Raises:
+            ReadError: the reader threw something.
+        """
+        given = {"reader": reader} | ({"url": url} if body is None else {"body": body.decode()})
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(given) + "\n")
+        self._process.stdin.flush()
+        return self.next()
+
+    def next(self) -> Any:
+        assert self._process.stdout is not None
+        line = self._waiting.submit(self._process.stdout.readline).result(PATIENCE)
+        outcome = json.loads(line)
+        if "error" in outcome:
+            raise ReadError(outcome["error"])
+        return outcome["value"]
+
+    def close(self) -> None:
+        self._waiting.shutdown()
+
+
+@contextmanager
+def run_readers() -> Iterator[Readers]:
+    if not (INSTALLED / "node_modules" / "ai7").exists():
+        pytest.skip("ai and openai of npm are not installed: make .venv/upstreams.stamp")
+    script = Path(__file__).with_suffix(".mjs")
+    process = subprocess.Popen(
+        [INSTALLED / "node" / "bin" / "node", script, INSTALLED / "node_modules"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        env=ENVIRONMENT,
+    )
+    readers = Readers(process)
+    try:
+        assert readers.next() == "ready"
+        yield readers
+    finally:
+        process.kill()
+        process.wait()
+        readers.close()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
