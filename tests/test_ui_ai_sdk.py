@@ -155,5 +155,7 @@ def test_the_headers_name_the_protocol() -> None:
 
 
 def test_only_events_are_encoded() -> None:
-    with pytest.raises(TypeError, match="events"):
-        ui_message([1])  # type: ignore[list-item]
+    wrong: Any
+    for wrong in ([1], "text"):
+        with pytest.raises(TypeError, match="events"):
+            ui_message(wrong)

@@ -6,21 +6,19 @@ Source: the AI SDK documentation, "Stream Protocols", and the schema of a ``UIMe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
-from streamcite.annotations import size_in
-from streamcite.links import Cited, Link, Resolved, ResolvedEvent, check_any_event, to_dict
+from streamcite.events import check_iterable
+from streamcite.links import Cited, Link, ResolvedEvent, to_dict
 from streamcite.render.links import is_safe_url
 from streamcite.source import Source
 
+from .places import Placed, Places
 from .protocol import HEADERS, Encoder
 
 __all__ = ["ENCODER", "AISDKEncoder", "ui_message"]
 
 _Json: TypeAlias = dict[str, Any]
-
-_utf16 = size_in("utf16")
 
 
 class AISDKEncoder(Encoder):
@@ -71,21 +69,14 @@ def ui_message(events: Iterable[ResolvedEvent], *, message_id: str = "") -> _Jso
         message_id: the id of the message.
 
     Raises:
-        TypeError: one of them is no event of a resolver.
+        TypeError: they are no iterable of events of a resolver, or one text.
     """
+    check_iterable(events)
     message, parts = _Message(message_id), _Parts()
     for event in events:
         parts.read(message.read(event))
     parts.read(message.end(complete=True))
     return {"id": message_id, "role": "assistant", "parts": parts.parts}
-
-
-@dataclass(slots=True)
-class _Placed:
-    """A citation, with what is known of it by now."""
-
-    known: Cited | Resolved
-    position: int  # in the text of all parts, in UTF-16 code units
 
 
 class _Message:
@@ -95,27 +86,23 @@ class _Message:
         self._id = message_id
         self._texts = 0  # how many text parts there were
         self._text: str | None = None  # the id of the one that has not ended
-        self._begin = self._position = 0  # where that one begins, and where its end is
-        self._behind: list[_Placed] = []  # what stands there
-        self._pending: dict[int, _Placed] = {}  # by index
+        self._begin = 0  # where that one begins
+        self._places = Places("utf16")
+        self._behind: list[Placed] = []  # what stands behind it
         self._sources: dict[int, _Json] = {}  # those that were told of, by number
 
     def start(self) -> Iterator[_Json]:
         yield {"type": "start"} if self._id is None else {"type": "start", "messageId": self._id}
 
     def read(self, event: ResolvedEvent) -> Iterator[_Json]:
-        if isinstance(event, Resolved):
-            if placed := self._pending.pop(event.index, None):
-                placed.known = event
-                yield from self._tell(placed)
-        elif isinstance(event, Cited) and not event.text:
-            placed = _Placed(event, self._position)
-            self._behind.append(placed)
-            yield from self._tell(placed)
-        else:
-            check_any_event(event)
-            if text := str(event):
-                yield from self._write(text)
+        begin = self._places.offset
+        found = self._places.read(event)
+        if not isinstance(found, str):
+            if isinstance(event, Cited):
+                self._behind.append(found)
+            yield from self._tell(found)
+        elif found:
+            yield from self._write(found, begin)
 
     def end(self, *, complete: bool) -> Iterator[_Json]:
         yield from self._end_text()
@@ -125,50 +112,41 @@ class _Message:
         yield from self._end_text()
         yield {"type": "error", "errorText": message}
 
-    def _write(self, text: str) -> Iterator[_Json]:
+    def _write(self, text: str, begin: int) -> Iterator[_Json]:
         if self._behind:
             yield from self._end_text()
         if self._text is None:
-            self._text = f"text-{self._texts}"
+            self._text, self._begin = f"text-{self._texts}", begin
             self._texts += 1
             yield {"type": "text-start", "id": self._text}
-        self._position += _utf16(text)
         yield {"type": "text-delta", "id": self._text, "delta": text}
 
     def _end_text(self) -> Iterator[_Json]:
         """End the text, now that it is known what stands behind it."""
         if self._text is not None:
-            at = self._position - self._begin
-            citations = [each for placed in self._behind for each in self._citations(placed, at)]
+            citations = [citation for placed in self._behind for citation in self._citations(placed)]
             yield {"type": "text-end", "id": self._text} | ({"citations": citations} if citations else {})
-        self._text, self._begin = None, self._position
+        self._text = None
         self._behind.clear()
 
-    def _tell(self, placed: _Placed) -> Iterator[_Json]:
+    def _tell(self, placed: Placed) -> Iterator[_Json]:
         """Give a citation, behind its sources."""
         known = placed.known
-        if known.pending:
-            self._pending[known.index] = placed
         for link in known.links:
             if link.number is not None and link.source is not None and link.number not in self._sources:
                 self._sources[link.number] = source = _source(link.source)
                 yield source
-        links = [
-            form | {"sourceId": self._id_of(link)}
-            for form, link in zip(to_dict(known)["links"], known.links, strict=True)
-        ]
-        place = {"index": known.index, "position": placed.position}
-        yield {
-            "type": "data-citation",
-            "id": f"citation-{known.index}",
-            "data": {**place, "links": links, "pending": known.pending},
-        }
+        forms = zip(to_dict(known)["links"], known.links, strict=True)
+        links = [form | {"sourceId": self._id_of(link)} for form, link in forms]
+        data = {"index": known.index, "position": placed.offset, "links": links, "pending": known.pending}
+        yield {"type": "data-citation", "id": f"citation-{known.index}", "data": data}
 
     def _id_of(self, link: Link) -> str | None:
         return None if link.number is None else self._sources[link.number]["sourceId"]
 
-    def _citations(self, placed: _Placed, at: int) -> Iterator[_Json]:
-        """Give the citations of version 7, one a link with a source; ``at`` is where they stand in their part."""
+    def _citations(self, placed: Placed) -> Iterator[_Json]:
+        """Give the citations of version 7, one a link with a source; they stand at the end of their part."""
+        at = placed.offset - self._begin
         for link, form in zip(placed.known.links, to_dict(placed.known)["links"], strict=True):
             if link.number is not None:
                 told = dict(self._sources[link.number])

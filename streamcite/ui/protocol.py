@@ -40,6 +40,7 @@ class Encoder(ABC):
 
     headers: ClassVar[Mapping[str, str]] = HEADERS
     """What the response that holds the frames has as its headers, by their names in lower case."""
+    _numbered: ClassVar[bool] = True  # whether frames have an id
 
     def __init__(self) -> None:
         self._number = 0
@@ -106,9 +107,10 @@ class Encoder(ABC):
         """Give the next frame, of data that is no JSON, with its number as its id."""
         return encode(data, id=self._id())
 
-    def _id(self) -> str:
+    def _id(self) -> str | None:
+        """Count the next frame, and give its id, if it has one."""
         number, self._number = self._number, self._number + 1
-        return str(number)
+        return str(number) if self._numbered else None
 
     @abstractmethod
     def _start(self) -> list[bytes]:

@@ -1,0 +1,65 @@
+"""Where the citations of an answer stand in its text, and what is known of each by now: for every encoder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streamcite.annotations import Unit, size_in
+from streamcite.links import Cited, Resolved, ResolvedEvent, check_any_event
+from streamcite.source import Source
+
+
+@dataclass(slots=True)
+class Placed:
+    """A citation in its place.
+
+    Attributes:
+        known: what is known of it by now; the last that a resolver said.
+        offset: where it stands in the text of the answer, in the unit of `Places`.
+    """
+
+    known: Cited | Resolved
+    offset: int
+
+    @property
+    def sources(self) -> dict[str, Source]:
+        """Give the sources that are known, in the order of its links, by their ids."""
+        return {link.source.id: link.source for link in self.known.links if link.source is not None}
+
+
+class Places:
+    """Tell the text of an answer from its citations, event by event.
+
+    Args:
+        unit: what offsets count.
+    """
+
+    def __init__(self, unit: Unit) -> None:
+        self._size = size_in(unit)
+        self._pending: dict[int, Placed] = {}
+        self.offset: int = 0
+
+    def read(self, event: ResolvedEvent) -> str | Placed:
+        """Give what an event is to a reader.
+
+        Returns:
+            A citation, for a `Resolved` the one of its index; or text, which may be empty.
+
+        Raises:
+            TypeError: it is no event of a resolver.
+        """
+        if isinstance(event, Cited) and not event.text:
+            placed = Placed(event, self.offset)
+        elif isinstance(event, Resolved):
+            if event.index not in self._pending:
+                return ""
+            placed = self._pending.pop(event.index)
+            placed.known = event
+        else:
+            check_any_event(event)
+            text = str(event)
+            self.offset += self._size(text)
+            return text
+        if event.pending:
+            self._pending[event.index] = placed
+        return placed
