@@ -16,7 +16,8 @@ CODE := streamcite tests benchmarks examples
 # Directories are listed too: their time changes when a file is removed.
 PACKAGE := pyproject.toml README.md LICENSE $(shell find streamcite -name __pycache__ -prune -o -print)
 # npm packages that the tests run; what comes from PyPI stands in pyproject.toml.
-NPM := @copilotkit/aimock@~1.43.0 axe-core@~4.10.0 playwright-core@~1.55.0 typescript@~5.9.0
+NPM := @copilotkit/aimock@~1.43.0 ai6@npm:ai@~6.0.326 ai7@npm:ai@~7.0.173 axe-core@~4.10.0 openai@^6.49.0 \
+	playwright-core@~1.55.0 typescript@~5.9.0
 # The modules whose every branch a test must take.
 CORE := annotations body driver event_streams events fields format grammar guide history ids json_values links \
 	lint/bare lint/findings lint/inline lint/linter lint/markdown lint/punctuation lint/sentences \
@@ -24,7 +25,7 @@ CORE := annotations body driver event_streams events fields format grammar guide
 	material/render material/safe material/scan options parser prompt render/cited render/flow render/html \
 	render/inlines render/lines render/links render/markdown render/newlines render/pieces render/plain \
 	render/stage render/structure render/terminal resolve source sources spacing sse/decode sse/encode stream \
-	ui/protocol units
+	ui/ai_sdk ui/openai_chat ui/openai_responses ui/places ui/protocol units
 EMPTY :=
 COMMA := ,
 # Tests that take no branch of the core which the others leave: they run without the tracer, which doubles their time.
