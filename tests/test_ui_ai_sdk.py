@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from streamcite import Cited, ResolvedEvent, Resolver, Source, parse
+from streamcite import Cited, Resolved, ResolvedEvent, Resolver, Source, parse
 from streamcite.resolve import resolve
 from streamcite.ui.ai_sdk import AISDKEncoder, ui_message
 from streamcite.ui.protocol import HEADERS, new_encoder
@@ -147,6 +147,10 @@ def test_a_message_that_is_not_complete_says_so() -> None:
 def test_half_a_character_is_put_together_by_the_reader(read: Readers) -> None:
     fed = [["\ud83c"], ["\udf89\u2028\x85"]]
     assert read("ai7", body=sent(fed))["message"]["parts"][0]["text"] == "🎉\u2028\x85"
+
+
+def test_what_is_not_seen_is_not_sent() -> None:
+    assert ui_message([*resolve("\ue201", {}), Resolved(7, ())])["parts"] == []
 
 
 def test_the_headers_name_the_protocol() -> None:

@@ -10,9 +10,10 @@ from openai import APIError, OpenAI
 from openai.types.chat import ChatCompletion
 from openai.types.responses import Response
 
-from streamcite import Cited, ResolvedEvent, Resolver, Source, parse
+from streamcite import Cited, Resolved, ResolvedEvent, Resolver, Source, parse
 from streamcite.annotations import Unit
 from streamcite.openai import chat_events, responses_events
+from streamcite.resolve import resolve
 from streamcite.sse import SSEDecoder
 from streamcite.ui.openai_chat import OpenAIChatEncoder, chat_completion
 from streamcite.ui.openai_responses import OpenAIResponsesEncoder, model_response
@@ -250,6 +251,12 @@ def test_new_ids_and_units(unit: Unit) -> None:
     assert model_response(events)["id"] != model_response(events)["id"]
     assert isinstance(new_encoder("openai-chat"), OpenAIChatEncoder)
     assert isinstance(new_encoder("openai-responses"), OpenAIResponsesEncoder)
+
+
+def test_what_is_not_seen_is_not_sent() -> None:
+    events = [*resolve("\ue201", {}), Resolved(7, ())]
+    assert model_response(events)["output"][0]["content"][0]["text"] == ""
+    assert chat_completion(events)["choices"][0]["message"]["content"] == ""
 
 
 def test_only_events_are_encoded() -> None:
