@@ -5,9 +5,9 @@ One await chain: nothing is read ahead, and no task is left behind.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from anyio import move_on_after
 from anyio.to_thread import run_sync
@@ -31,7 +31,7 @@ BROKE_OFF = "The answer broke off."
 _END = object()
 
 
-class AnswerFrames:
+class AnswerFrames(AsyncIterator[bytes]):
     """Give the frames of one answer, those of each event as soon as it comes.
 
     Args:
@@ -70,13 +70,29 @@ class AnswerFrames:
         self.ended: bool = False
         self.error: Exception | None = None
 
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        """Wait for the next frames, and give them joined.
+
+        Raises:
+            Exception: behind the last frames: what has ended the answer, if an error has.
+        """
+        while not self.ended:
+            if frames := await self.next():
+                return frames[0] if len(frames) == 1 else b"".join(frames)
+        if self.error is not None:
+            raise self.error
+        raise StopAsyncIteration
+
     async def next(self) -> list[bytes]:
-        """Wait for the next frames. The first ones are there at once.
+        """Wait for the next event, and give its frames. The first ones are there at once.
 
         It may be cancelled, which cancels what it waits for.
 
         Returns:
-            Whole frames, to be sent together. There are none where the protocol has none for an event.
+            Whole frames, one by one; none where the protocol has none for the event.
         """
         if not self._begun:
             self._begun = True
