@@ -56,6 +56,7 @@ demo: $(VENV)/cli.stamp ## Stream a recorded answer into the terminal; ARGS goes
 	@$(BIN)/streamcite demo $(ARGS)
 
 bench: $(VENV)/cli.stamp ## Measure each part against what it stands on; ARGS goes to each
+	$(PIP) install --group bench
 	$(BIN)/python -m benchmarks core $(ARGS)
 	$(BIN)/python -m benchmarks openai $(ARGS)
 	$(BIN)/python -m benchmarks sources $(ARGS)

@@ -2,6 +2,7 @@
 
 import json
 import random
+from functools import partial
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from tests.upstreams import Upstream
 TEXT = f"Yes.{MARKER}\U0001f680 é"
 ALL_SOURCES = SOURCES | rs.SOURCES
 every_api = pytest.mark.parametrize("name", APIS)
+COMPACT = partial(json.dumps, separators=(",", ":"), ensure_ascii=False)
 every_way = pytest.mark.parametrize("written", WRITTEN.values(), ids=WRITTEN)
 
 
@@ -221,13 +223,72 @@ def test_without_markup_the_same_object_passes(name: str, options: Any) -> None:
 def test_nearly_all_events_of_an_answer_that_cites_are_the_same(name: str) -> None:
     deltas = [*["It "] * 50, *[MARKER[:9], MARKER[9:]], *["lasts. "] * 50, TEXT, "So."]
     objects = objects_of(name, *deltas)
-    if name == "responses":  # those of which none was left out keep their numbers
-        objects = stream_of(message(*deltas), numbered=False)
     data = body(objects, named=name == "responses")
     before, after = payloads(data), payloads(spliced([data]))
     changed = [payload for payload in after if payload not in before]
     assert len(changed) == {"chat": 1, "responses": 1 + 4}[name]
     assert len(after) == len(before) - 2
+
+
+@every_api
+@pytest.mark.parametrize("written", [json.dumps, COMPACT], ids=["spaced", "compact"])
+def test_inside_a_marker_little_is_decoded(name: str, written: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces = ["\ue200", "cite", *["\ue202turn0file1"] * 60, "\ue201"]
+    objects = objects_of(name, "It ", *pieces, "lasts.", *pieces)
+    frames = [b"data: " + written(each).encode() + b"\n\n" for each in json.loads(json.dumps(objects))]
+    splice = Splice()
+    assert splice.feed(frames[0])
+    decoded: list[int] = []
+    read = splice._events._from_json
+
+    def counted(payload: bytes) -> Any:
+        decoded.append(len(payload))
+        return read(payload)
+
+    monkeypatch.setattr(splice._events, "_from_json", counted)
+    seen = b"".join(map(splice.feed, frames[1:]))
+    assert values(frames[0] + seen + splice.close()) == cleaned(name, objects)
+    assert len(decoded) < 40
+
+
+ODD = [
+    (b'"delta":{', b'"delta":{"odd":1,'),
+    (b'"logprobs":null', b'"logprobs":{"content":[]}'),
+    (b'"finish_reason":null', b'"finish_reason":"length"'),
+    (b'"content":"', b'"content":"\\n'),
+    (b'"content":"', b'"content":"\xff'),
+    (b'"content":"', b'"content":"\x01'),
+    (b'"content":"', b'"content":"\\ud83d'),
+    (b'"content":"', b'"content":"" ,"a":"'),
+    (b'"content":"', b'"content":"\ndata: '),
+    (b'"delta":"', b'"delta":"","a":"'),
+    (b'"delta":"', b'"delta":"","delta":"'),
+    (b'"delta":"', b'"delta":"a\\"b'),
+    (b'"content_index":0', b'"content_index":1'),
+    (b'"obfuscation":"xxxx"', b'"obfuscation":"x\\"x"'),
+    (b'"obfuscation":"xxxx"', b'"obfuscation":"x\x01"'),
+    (b'"obfuscation":"xxxx"', b'"obfuscation":"x","odd":2'),
+    (b'"sequence_number":', b'"sequence_number":00'),
+    (b'"sequence_number":', b'"sequence_number":1'),
+    (b"}\n\n", b"} \n\n"),
+    (b"}\n\n", b"}x\n\n"),
+    (b"data: ", b"data: \n\ndata: "),
+    (b"data: ", b"id: 5\ndata: "),
+]
+
+
+@every_api
+@pytest.mark.parametrize(("part", "other"), ODD, ids=str)
+@pytest.mark.parametrize("options", [{}, {"sources": ALL_SOURCES}], ids=["without sources", "with sources"])
+def test_an_event_inside_a_marker_that_is_not_as_the_others(name: str, part: bytes, other: bytes, options: Any) -> None:
+    deltas = ["It ", "\ue200ci", "te\ue202", "turn0", "file1", "\ue202L8", "-L13", "\ue201", " lasts.", MARKER[:9]]
+    frames = [b"data: " + COMPACT(each).encode() + b"\n\n" for each in objects_of(name, *deltas)]
+    at = next(number for number, frame in enumerate(frames) if b"file1" in frame)
+    frames[at] = frames[at].replace(part, other)
+    data = b"".join(frames)
+    for pieces in ([data], frames, bytewise(data)):
+        seen = values(spliced(pieces, **options))
+        assert up_to_the_end(seen) == cleaned(name, values(data), **options)
 
 
 @every_api

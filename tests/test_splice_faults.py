@@ -188,6 +188,16 @@ def test_what_passes_unread_is_kept_up_to_a_limit(name: str, options: Any, monke
     assert values(seen + splice.close()) == cleaned(name, objects, **options)
 
 
+@every_api
+@pytest.mark.parametrize("limit", range(150, 1_500, 45))
+def test_the_limit_may_be_reached_anywhere(name: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cleaner, "MAX_KEPT", limit)
+    deltas = ["It ", *MARKER[:9], "x ", *MARKER[::2], *MARKER, "So"]
+    objects = streamed(deltas) if name == "chat" else stream_of(message(*deltas))
+    frames = [body([each], done=False) for each in objects]
+    assert values(spliced(frames)) == cleaned(name, objects)
+
+
 def test_a_marker_without_end_is_let_go_at_its_limit() -> None:
     frame = body([chunk(choice("abcd " * 200))], done=False)
     splice = Splice()

@@ -40,6 +40,10 @@ class ChatCore(TextsCore):
         self._finished: dict[int, bool] = {}
         super().__init__(options, snapshot, new_tidy)
 
+    def answer(self, index: int) -> Text | None:
+        """Give the answer of a choice, if it has begun."""
+        return self._answers.get(index)
+
     def more(self, chunk: Any) -> tuple[Text, list[Event]] | None:
         """Read a chunk with one choice, and in it nothing but more of its content."""
         found = declared(chunk)

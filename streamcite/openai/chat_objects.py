@@ -163,8 +163,30 @@ class ChatCleaner:
             return False
         return self._options.sources is None or not any(state.waits for state in self._choices.values())
 
-    def read(self, chunk: Any) -> list[Any]:
+    @property
+    def needs_all(self) -> bool:
+        """Say whether every chunk must be read, as what comes of it does not depend on its text alone."""
+        return self._scored
+
+    @property
+    def shift(self) -> int:
+        """Give by how much the numbers of chunks are further than those that came: they have none."""
+        return 0
+
+    def text_of(self, chunk: Any) -> Text | None:
+        """Give the text of which a chunk of one choice brought more."""
+        choices = choices_of(chunk)
+        return self._core.answer(get_index(choices[0], "index")) if len(choices) == 1 else None
+
+    def leave_out(self) -> None:
+        """Learn that a chunk of which nothing is left does not come."""
+
+    def read(self, chunk: Any, more: tuple[Text, list[Event]] | None = None) -> list[Any]:
         """Clean the next chunk, or a whole completion.
+
+        Args:
+            chunk: it.
+            more: the text of which it brings more, and what came of that, if it was read and there is nothing else.
 
         Returns:
             It, unless nothing is left of it; before it new ones, with what has no place in it.
@@ -172,7 +194,7 @@ class ChatCleaner:
         Raises:
             TypeError: it is none.
         """
-        more = self._core.more(chunk)
+        more = more or self._core.more(chunk)
         if more is None:
             ((found, changes),) = self._core.steps(chunk)
             if found is not chunk:

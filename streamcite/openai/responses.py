@@ -165,9 +165,10 @@ def clean_responses(
     """Clean a streamed response in place: the same events in the same order, without markers, wherever text stands.
 
     An event whose text was only markup is left out, and what is held at the end comes in an event of its own;
-    ``sequence_number`` counts on without gaps, and so is not the server's. Function calls, and all else that is no
-    text, pass as they are. A stream that begins in the middle of a response is for `responses_events`, as this cannot
-    know what came before.
+    ``sequence_number`` always rises. It is the server's, but where new events need numbers and none was left out in
+    front of them: from there on it is higher, until others are left out. Function calls, and all else that is no text,
+    pass as they are. A stream that begins in the middle of a response is for `responses_events`, as this cannot know
+    what came before.
 
     Args:
         stream: as for `responses_events`. What ``client.responses.stream()`` gives is changed and returned, and must

@@ -99,6 +99,13 @@ class ResponsesCore(TextsCore):
         """Say whether nothing is held of any text, and no event waits for another."""
         return not self._waiting and super().settled
 
+    def text_of(self, event: Any) -> Text | None:
+        """Give the output text of which an event brings more, if it has begun."""
+        found = fields(event)
+        if found.get("type") != "response.output_text.delta":
+            return None
+        return self._texts.get((get_index(event, "output_index"), get_index(event, "content_index"), "output_text"))
+
     def more(self, event: Any) -> tuple[Text, list[Event]] | None:
         """Read an event with more of an output text, while none waits."""
         found = declared(event)

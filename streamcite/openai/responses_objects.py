@@ -108,7 +108,9 @@ class ResponsesCleaner:
         self._final = options.annotations == "final"
         self._places: dict[Key, _Place] = {}
         self._announcements = _Announcements()
+        # A number changes only where events were put in, and the numbers of those left out before do not suffice.
         self._shift = 0  # how much further the sequence numbers are than those that came
+        self._free = 0  # how many of events that were left out lie between the last one and the next
         self._number: int | None = None  # the last one; some servers number nothing
         self._last: Any = None  # the last event, whose kind a new one is of
 
@@ -130,10 +132,32 @@ class ResponsesCleaner:
     def skip_to(self, event: Any) -> None:
         """Go on with an event behind others that were left out, and passed but for their numbers."""
         if type(number := fields(event).get("sequence_number")) is int:
-            self._number = number - 1 + self._shift
+            if number - 1 + self._shift - self._free != self._number:
+                self._free = 0
+            self._number = number - 1 + self._shift - self._free
 
-    def read(self, event: Any) -> list[Any]:
+    @property
+    def needs_all(self) -> bool:
+        """Say whether every event must be read, as what comes of it does not depend on its text alone."""
+        return self._core.waiting
+
+    def text_of(self, event: Any) -> Text | None:
+        """Give the output text of which an event brought more."""
+        return self._core.text_of(event)
+
+    def leave_out(self) -> None:
+        """Learn that an event of which nothing is left does not come."""
+        if self._shift:
+            self._shift -= 1
+        else:
+            self._free += 1
+
+    def read(self, event: Any, more: tuple[Text, list[Event]] | None = None) -> list[Any]:
         """Clean the next event.
+
+        Args:
+            event: it.
+            more: the text of which it brings more, and what came of that, if it was read and there is nothing else.
 
         Returns:
             It, unless nothing is left of it, and new ones before and behind it; nothing while it waits for a later one.
@@ -141,14 +165,14 @@ class ResponsesCleaner:
         self._last = event
         if self._number is None and type(number := fields(event).get("sequence_number")) is int:
             self._number = number - 1
-        steps = self._core.steps(event)
+        steps = self._core.steps(event) if more is None else [(event, [(*more, event, "delta", None)])]
         if len(steps) == 1 and len(steps[0][1]) == 1:
             _, new, holder, name, whole = steps[0][1][0]
             found = fields(event)
             # Most events: what comes below comes to the same.
             if holder is event and whole is None and not found.get("logprobs"):
                 if not new:
-                    self._dropped(event)
+                    self.leave_out()
                     return []
                 if len(new) == 1 and new[0] is found[name]:
                     return [self._passed(event)]
@@ -182,7 +206,7 @@ class ResponsesCleaner:
         if event is not None:
             yield self._passed(event)
         elif chunk is not None:
-            self._dropped(chunk)
+            self.leave_out()
         if not self._final:
             yield from self._announce(*behind)
 
@@ -204,24 +228,22 @@ class ResponsesCleaner:
 
     def _inserted(self, event: Any) -> Any:
         if self._number is not None:
-            self._shift += 1
+            if self._free:
+                self._free -= 1
+            else:
+                self._shift += 1
             self._number += 1
             put(event, "sequence_number", self._number)
         return event
 
     def _passed(self, event: Any) -> Any:
         number = fields(event).get("sequence_number")
+        self._free = 0
         if type(number) is int:
             self._number = number + self._shift
             if self._shift:
                 replace_field(event, "sequence_number", self._number)
         return event
-
-    def _dropped(self, event: Any) -> None:
-        self._shift -= 1
-        number = fields(event).get("sequence_number")
-        if type(number) is int:
-            self._number = number + self._shift
 
 
 def _delta_like(template: Any, delta: str) -> Any:

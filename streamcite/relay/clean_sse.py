@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from streamcite.options import ParserOptions
     from streamcite.sources import Source
 
-    from .cleaner import Api
+    from .apis import Api
     from .written import Render
 
 

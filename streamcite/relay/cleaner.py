@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from streamcite.annotations import AnnotationOptions
 from streamcite.format import OPENAI
@@ -24,20 +24,20 @@ from streamcite.openai.frames import DONE, json_reader, read_any_json
 from streamcite.openai.objects import fields
 from streamcite.openai.responses_core import ResponsesCore
 from streamcite.openai.responses_objects import ResponsesCleaner
-from streamcite.openai.texts import NewStage
+from streamcite.openai.texts import NewStage, Text
 from streamcite.options import ParserOptions
 from streamcite.sse import ServerSentEvent, SSEDecoder, encode, encode_json
 
+from .alike import Alike
+from .apis import Api, api_of
 from .marks import BACKSLASH
 from .written import Render, Written
 
-Api: TypeAlias = Literal["chat", "responses"]
-
 # So many bytes of events that were not read are kept: 16,000 chunks of chat, more than nearly every answer has.
 MAX_KEPT = 4 * 2**20
-_BOM = b"\xef\xbb\xbf"
 _NUMBER = b'"sequence_number":'
 _LF = ord("\n")
+_BOM = b"\xef\xbb\xbf"
 
 
 class EventCleaner:
@@ -92,6 +92,9 @@ class EventCleaner:
         self._named = False  # whether the frames name the types of the events
         self._needs_deltas = False  # whether only events with a delta may pass unread, as others may add to a text
         self._shift = 0
+        self._text: Text | None = None  # the one of the events that are as `_like`,
+        self._alike: Alike | None = None
+        self._like = ServerSentEvent(b"")
         self._settled = True  # whether nothing is held nor waits
         self.watches: bool = self._counts
         self.quiet: bool = False  # until the first event was read
@@ -136,6 +139,29 @@ class EventCleaner:
             self.keep(frame.removeprefix(_BOM))
         return cleaned + frame
 
+    def read_alike(self, frame: bytes) -> bytes | None:
+        """Clean an event that is as one of which nothing was left, but for its text; None: it must be read."""
+        if self._text is None or self._alike is None or self._cleaner.needs_all:
+            return None
+        delta = self._alike.read(frame)
+        if not delta or (self._partial and self.room < len(frame)):
+            return None
+        if self._partial:
+            self.keep(frame)
+        elif self.skipped:
+            self.read_skipped()
+        if not (new := self._text.feed(delta)):  # it is held
+            self.watches, self._settled, self.quiet, self.plain = True, False, False, False
+            self._cleaner.leave_out()
+            self._shift = self._cleaner.shift
+            return b""
+        payload = self._alike.payload(frame)
+        value = self._from_json(payload)
+        if self._partial and self._api == "responses":
+            self._cleaner.skip_to(value)
+        self._sent.append((value, self._like._replace(data=payload), frame))
+        return self._frames_of(self._cleaner.read(value, (self._text, new)))
+
     def end(self, *, stopped: bool) -> bytes:
         """Settle what is held, and give what waits: the stream has ended, or ``stopped``."""
         if self._cleaner is None:
@@ -147,7 +173,7 @@ class EventCleaner:
     def _clean(self, value: dict[str, Any], event: ServerSentEvent, frame: bytes) -> bytes:
         if self._api == "chat" and "choices" not in value:
             return frame
-        if not self._partial or self._counts_in(value, event.data):
+        if not self._partial or self.room < len(frame) or self._counts_in(value, event.data):
             self.read_skipped()
         if self._partial:
             self.keep(frame.removeprefix(_BOM))
@@ -155,10 +181,18 @@ class EventCleaner:
                 self._cleaner.skip_to(value)
         self._named = event.event is not None and event.event == value.get("type")
         self._sent.append((value, event, frame))
-        cleaned = self._frames_of(self._cleaner.read(value))
+        given = self._cleaner.read(value)
+        cleaned = self._frames_of(given)
+        if not (given or self._sent) and (text := self._cleaner.text_of(value)):
+            self._learn(text, value, event, frame)
         if self._sent and sum(len(waiting) for _, _, waiting in self._sent) > self._max_waiting:
             cleaned += self.end(stopped=False)
         return cleaned
+
+    def _learn(self, text: Text, value: dict[str, Any], event: ServerSentEvent, frame: bytes) -> None:
+        """Know events again that are as one of which nothing was left."""
+        if self._alike is not None and self._alike.learn(frame, event.data, value.get("sequence_number")):
+            self._text, self._like = text, event
 
     def _begin(self, api: Api) -> None:
         """Make the core, which has read nothing."""
@@ -170,6 +204,7 @@ class EventCleaner:
         self._cleaner = (
             ChatCleaner(core, self._wanted) if isinstance(core, ChatCore) else ResponsesCleaner(core, self._wanted)
         )
+        self._alike, self._text = Alike(api, self._from_json), None
         self.room = MAX_KEPT
 
     def _decoded(self, payload: bytes) -> tuple[dict[str, Any] | None, Literal["done", "stopped"] | None]:
@@ -187,7 +222,7 @@ class EventCleaner:
             return None, None
         if value.get("error"):
             return None, "stopped"
-        if self._cleaner is None and (api := _api_of(value)):
+        if self._cleaner is None and (api := api_of(value)):
             self._begin(api)
         return (value if self._cleaner is not None else None), None
 
@@ -238,7 +273,7 @@ class EventCleaner:
         if self._sent and (is_chat or not cleaner.waiting):
             self.watches = True  # something was left out
             self._sent.clear()
-        self._shift = 0 if is_chat else cleaner.shift
+        self._shift = cleaner.shift
         self._settled = cleaner.settled
         self.quiet = self._settled and self._new_stage is None  # what is written depends on all text
         self.plain = self.quiet and not (self._shift or self._needs_deltas)
@@ -262,13 +297,6 @@ class EventCleaner:
             return bool(self._from_json(payload) == item)
         except ValueError:
             return bool(read_any_json(payload) == item)
-
-
-def _api_of(value: dict[str, Any]) -> Api | None:
-    if isinstance(value.get("choices"), list):
-        return "chat"
-    kind = value.get("type")
-    return "responses" if isinstance(kind, str) and kind.startswith("response.") else None
 
 
 def _hosts(value: Any) -> bool:

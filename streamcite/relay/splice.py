@@ -17,7 +17,8 @@ from streamcite.sources import Source
 from streamcite.sse import LineTooLong, ServerSentEvent, SSEDecoder
 from streamcite.sse.decode import DEFAULT_MAX_LINE
 
-from .cleaner import Api, EventCleaner
+from .apis import Api
+from .cleaner import EventCleaner
 from .marks import BACKSLASH, Marks
 from .written import Render
 
@@ -175,8 +176,11 @@ class Splice:
         return self._events.end(stopped=stopped) + rest
 
     def _feed_part(self, data: bytes) -> bytes:
-        cleaned: list[bytes] = []
         open_before = self._line or self._decoder.in_frame
+        if not open_before and (passed := self._events.read_alike(data)) is not None:
+            self._quiet = self._events.quiet
+            return passed
+        cleaned: list[bytes] = []
         try:
             if not open_before and _is_usual(data):
                 self._read_frame(data, self._decoder.feed(data), cleaned)
@@ -206,6 +210,9 @@ class Splice:
                 if passed is not None:
                     cleaned.append(passed)
                     continue
+            elif (passed := events.read_alike(frame)) is not None:
+                cleaned.append(passed)
+                continue
             if frame.startswith(b":") or b"\n:" in frame:
                 self._read_lines(frame, cleaned)
             else:

@@ -1,0 +1,129 @@
+"""An event that is as one before but for its text, its number and its padding: known by its bytes.
+
+What such an event comes to depends on its text alone, so that it need not be decoded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from .apis import Api
+from .marks import BACKSLASH
+
+# What may differ, as JSON writes it. That of a name which stands somewhere else is found out by trying.
+_HOLES = re.compile(
+    rb'"(?:content|delta)": ?(?P<text>"[^"\\\r\n]*(?:\\[^\r\n][^"\\\r\n]*)*")'
+    rb'|"sequence_number": ?(?P<number>0|[1-9][0-9]{0,14})(?=[,} ])'
+    rb'|"obfuscation": ?(?P<padding>"[^"\\\r\n]*")'
+)
+_LEAD = re.compile(rb"(?:event:[^\r\n]*\n)?data: ?")
+_string = re.compile(rb'"[^"\\\r\n]*(?:\\[^\r\n][^"\\\r\n]*)*"').match
+_number = re.compile(rb"0|[1-9][0-9]{0,14}(?![0-9])").match
+_padding = re.compile(rb'"[ !#-\[\]-~]*"').match
+_PROBES = {"text": b'"\xe2\x98\x83"', "number": b"271828", "padding": b'"~"'}
+# So many events are learned: of a stream in which each differs in something else, or of many texts at once, not all.
+_MAX_LEARNED = 8
+_CR = ord("\r")
+
+
+class Alike:
+    """Know again the events that are as one of the stream.
+
+    Args:
+        api: which API they are of.
+        from_json: the reader of JSON.
+    """
+
+    __slots__ = ("_api", "_first", "_from_json", "_lead", "_left", "_rest")
+
+    def __init__(self, api: Api, from_json: Callable[[bytes], Any]) -> None:
+        self._api = api
+        self._from_json = from_json
+        self._first = b""  # what stands before the first of what may differ
+        self._rest: list[tuple[str, bytes]] = []  # each of these, and what stands behind it
+        self._lead = 0  # how long what stands before the data is
+        self._left = _MAX_LEARNED
+
+    def learn(self, frame: bytes, payload: bytes, number: object) -> bool:
+        """Take an event as the one, unless its bytes do not show where these stand; say whether they do.
+
+        Args:
+            frame: it, as it came.
+            payload: its data.
+            number: its number, if it has one.
+        """
+        if not self._left:
+            return False
+        self._left -= 1
+        lead = len(frame) - len(payload) - 2
+        if not frame.endswith(payload + b"\n\n") or not _LEAD.fullmatch(frame, 0, lead):
+            return False
+        pieces, probe, kinds, begin = [], [], [], 0
+        for hole in _HOLES.finditer(frame, lead):
+            kind = hole.lastgroup or ""
+            pieces.append(frame[begin : hole.start(kind)])
+            probe += [pieces[-1], _PROBES[kind]]
+            kinds.append(kind)
+            begin = hole.end(kind)
+        pieces.append(frame[begin:])
+        if kinds.count("text") != 1 or len({*kinds}) != len(kinds) or ("number" in kinds) != (number is not None):
+            return False
+        if not self._is_right(payload, b"".join([*probe, frame[begin:]])[lead:], kinds):
+            return False
+        self._lead = lead
+        self._first, self._rest = pieces[0], list(zip(kinds, pieces[1:], strict=True))
+        return True
+
+    def read(self, frame: bytes) -> str | None:
+        """Give the text of an event; None if it is of another kind."""
+        at = len(self._first)
+        if not (at and frame.startswith(self._first)) or _CR in frame or frame.find(b"\n", at) != len(frame) - 2:
+            return None
+        text = b""
+        for kind, literal in self._rest:
+            begin = at
+            if kind == "number":
+                found = _number(frame, at)
+                at = found.end() if found else 0
+            elif kind == "padding":
+                found = _padding(frame, at)
+                at = found.end() if found else 0
+            else:
+                if BACKSLASH in frame:
+                    found = _string(frame, at)
+                    at = found.end() if found else 0
+                else:
+                    at = frame.find(b'"', at + 1) + 1
+                text = frame[begin:at]
+            if not frame.startswith(literal, at):
+                return None
+            at += len(literal)
+        if at != len(frame):
+            return None
+        try:
+            read: str = self._from_json(text)
+        except ValueError:
+            return None
+        return read
+
+    def payload(self, frame: bytes) -> bytes:
+        """Give the data of an event that was read."""
+        return frame[self._lead : -2]
+
+    def _is_right(self, payload: bytes, probe: bytes, kinds: list[str]) -> bool:
+        """Say whether what may differ was found: other values there come to nothing else."""
+        try:
+            expected, seen = self._from_json(payload), self._from_json(probe)
+        except ValueError:
+            return False
+        if self._api == "chat":
+            expected["choices"][0]["delta"]["content"] = "\u2603"
+        else:
+            expected["delta"] = "\u2603"
+        if "number" in kinds:
+            expected["sequence_number"] = 271828
+        if "padding" in kinds:
+            expected["obfuscation"] = "~"
+        return bool(seen == expected)
