@@ -1,50 +1,74 @@
-"""Run the benchmarks: ``python -m benchmarks core``, ``openai``, ``sources``, ``resolve``, ``render`` or ``splice``."""
+"""Run the benchmarks: ``python -m benchmarks``, or only some: ``python -m benchmarks core peers --quick``."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
-from itertools import chain
+from pathlib import Path
 
-from . import core, lint, openai, render, resolve, sources, splice
-from .report import Figure, machine
+from . import suites, written
+from .report import Figure
+from .results import Results, load, machine
+
+REPORT = "report"
 
 
 def main() -> int:
     """Print each figure as it is measured, beside its limit; the exit status is 1 if one is over it."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=main.__doc__)
-    suites = ["core", "openai", "sources", "resolve", "render", "splice"]
-    parser.add_argument("suite", choices=suites, help="what to measure")
     parser.add_argument(
-        "--quick", action="store_true", help="shorter streams and fewer passes: rough figures in seconds"
+        "suite",
+        nargs="*",
+        help=f"what to measure, all by default: {', '.join(suites.SUITES)}; "
+        f"or `{REPORT}`: write REPORT.md and its plots from what --json FILE holds",
     )
+    parser.add_argument("--quick", action="store_true", help="less of all: rough figures in seconds")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="keep what was measured, beside what is there")
     arguments = parser.parse_args()
-    figures: Iterator[Figure]
-    if arguments.suite == "core":
-        figures = core.figures(deltas=10_000, passes=3) if arguments.quick else core.figures()
-    elif arguments.suite == "sources":
-        quick = {"characters": 5_000_000, "sources": 10_000, "passes": 3}
-        figures = sources.figures(**quick) if arguments.quick else sources.figures()
-    elif arguments.suite == "resolve":
-        quick = {"deltas": 10_000, "ids": 10_000, "passes": 3}
-        figures = resolve.figures(**quick) if arguments.quick else resolve.figures()
-        figures = chain(figures, lint.figures(passes=3) if arguments.quick else lint.figures())
-    elif arguments.suite == "render":
-        quick = {"words": 5_000, "characters": 10_000, "passes": 3}
-        figures = render.figures(**quick) if arguments.quick else render.figures()
-    elif arguments.suite == "splice":
-        figures = splice.figures(events=2_000, passes=3) if arguments.quick else splice.figures()
-    else:
-        figures = openai.figures(chunks=500, passes=3) if arguments.quick else openai.figures()
-    print(machine())
-    print("Each figure is a ratio within this run (or a number of bytes), beside the most that it may be.\n")
-    over = 0
-    for figure in figures:
-        print(figure, flush=True)
-        over += figure.limit is not None and figure.value > figure.limit
-    print(f"{over} over their limit" if over else "all within their limits")
+    chosen = arguments.suite or [*suites.SUITES]
+    if unknown := [name for name in chosen if name not in (REPORT, *suites.SUITES)]:
+        parser.error(f"there is no suite {', '.join(unknown)}; there are {', '.join(suites.SUITES)}")
+    if chosen == [REPORT]:
+        if arguments.json is None:
+            parser.error(f"{REPORT} needs --json FILE")
+        return _report(arguments.json)
+    found = measure([name for name in chosen if name != REPORT], quick=arguments.quick)
+    if arguments.json is not None:
+        found.save(arguments.json)
+    over = sum(figure.missed for figure in found.figures)
+    print(f"\n{over} over their limit" if over else "\nall within their limits")
     return 1 if over else 0
+
+
+def measure(names: list[str], *, quick: bool) -> Results:
+    """Measure suites, and print what they give as it comes."""
+    found = Results(machine())
+    print(", ".join(f"{name} {version}" for name, version in found.machine.items()))
+    print("Each figure is a ratio within this run (or a number of bytes), beside the most that it may be.")
+    for name in names:
+        print(f"\n{suites.SUITES[name]}: {name}")
+        try:
+            results = suites.results(name, quick=quick)
+        except ModuleNotFoundError as error:
+            found.missing[name] = error.name or str(error)
+            print(f"not measured, since {found.missing[name]} is not installed")
+            continue
+        found.suites[name] = []
+        for result in results:
+            found.suites[name].append(result)
+            if not isinstance(result, Figure) or result.point is None:
+                print(result, flush=True)
+    found.quick = set(found.suites) if quick else set()
+    return found
+
+
+def _report(path: Path) -> int:
+    try:
+        written.write(load(path))
+    except (OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
 
 
 if __name__ == "__main__":

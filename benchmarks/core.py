@@ -38,6 +38,7 @@ HOSTILE_LIMITS = {
     "1-character deltas": 8.0,
 }
 HELD = 60_000
+QUICK = {"deltas": 10_000, "passes": 3}
 
 
 class NullParser:

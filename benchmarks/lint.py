@@ -1,6 +1,6 @@
 """What lint costs beside one parse by markdown-it-py, and that hostile answers cost no more a character.
 
-Part of ``python -m benchmarks resolve``.
+``python -m benchmarks lint``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from .report import Figure
 from .timing import fastest
 
 WORDS = 20_000
+QUICK = {"words": 5_000, "characters": 20_000, "passes": 3}
 # How many words an answer has for each citation.
 DENSITY = 40
 # The most that lint may cost of a parse of the clean text as Markdown with tables, by answer; None: it is only told.

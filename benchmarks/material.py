@@ -1,4 +1,4 @@
-"""What it costs to show sources to a model and to read them back: part of ``python -m benchmarks sources``."""
+"""What it costs to show sources to a model and to read them back: ``python -m benchmarks material``."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from functools import partial
 from streamcite import Material, Source, Sources, read_material, render_blocks, render_messages, render_tool_result
 
 from .report import Figure
+from .sources import CHARACTERS, SHAPES, SOURCES, register
 from .timing import peak, ratio
 
+QUICK = {"characters": 5_000_000, "sources": 10_000, "passes": 2}
 # How much longer the long text of a comparison is, and the most that a character of it may cost of one of the short,
 # which stays in the processor's cache with all that is made of it.
 TIMES = 100
@@ -31,16 +33,15 @@ HOSTILE = {
 }
 
 
-def figures(*, prose: Callable[[int], str], characters: int, sources: Sources, passes: int) -> Iterator[Figure]:
+def figures(*, characters: int = CHARACTERS, sources: int = SOURCES, passes: int = 3) -> Iterator[Figure]:
     """Measure what has a limit, one figure after the other.
 
     Args:
-        prose: builds a document of about so many characters.
         characters: how long the longest document is.
-        sources: the largest registry.
+        sources: how many the largest registry holds.
         passes: how often each is run; the fastest counts. What is longest is run once less.
     """
-    yield from _document(prose, characters, max(1, passes - 1))
+    yield from _document(SHAPES["prose"].make, characters, max(1, passes - 1))
     for name, piece in HOSTILE.items():
         times = characters // 200 // len(piece)
         long, short = piece * times, piece * max(1, times // TIMES)
@@ -49,7 +50,7 @@ def figures(*, prose: Callable[[int], str], characters: int, sources: Sources, p
     length = characters // 100
     most = max(bytes_at_once(piece * (length // len(piece))) for piece in HOSTILE.values())
     yield Figure(f"bytes at once to show and read a byte of {length:,}: the worst of these", most, PEAK)
-    yield from _sources(sources, max(1, passes - 1))
+    yield from _sources(register(sources), max(1, passes - 1))
 
 
 def show(text: str) -> str:

@@ -15,6 +15,7 @@ from .report import Figure
 from .timing import fastest
 
 WORDS = 20_000
+QUICK = {"words": 5_000, "characters": 10_000, "passes": 3}
 # The most that all patches of an answer may cost of one final render of it.
 LIVE_LIMIT = 3
 # The most that a character may cost in a long block of what it costs in one a tenth as long.

@@ -32,6 +32,7 @@ from .timing import fastest
 # The most that events may cost with sources of what they cost without, by shape; None: it is only told.
 STREAM_LIMITS = {"no citation": 1.15, "1 per 200": None, "1 per 20, 20 distinct": None}
 IDS = 100_000
+QUICK = {"deltas": 10_000, "ids": 10_000, "passes": 3}
 # The most that an id may cost in a long marker of what it costs in a short one.
 LINEAR = 1.5
 

@@ -1,4 +1,4 @@
-"""What sources cost to number, to split, to register, to show and to read back, as ratios within one run.
+"""What sources cost to number, to split and to register, as ratios within one run.
 
 ``python -m benchmarks sources``. What must be linear is measured in a large document and in a small one.
 """
@@ -15,12 +15,12 @@ from markdown_it import MarkdownIt
 from streamcite import Source, Sources, split_blocks
 from streamcite.units import Lines
 
-from . import material
 from .report import Figure
 from .timing import allocated, ratio
 
 CHARACTERS = 50_000_000
 SOURCES = 100_000
+QUICK = {"characters": 5_000_000, "sources": 10_000, "passes": 3}
 # How much longer the long document of a comparison is.
 TIMES = 100
 # The most that something may cost in a large document or registry of what it costs in a small one. It is not 1: what is
@@ -73,8 +73,6 @@ def figures(*, characters: int = CHARACTERS, sources: int = SOURCES, passes: int
     yield from _markdown(characters // 100, passes)
     yield from _passages(characters, passes)
     yield from _registry(sources, passes)
-    prose = SHAPES["prose"].make
-    yield from material.figures(prose=prose, characters=characters, sources=register(sources), passes=passes)
 
 
 def read_blocks(text: str, *, markdown: bool = False) -> None:

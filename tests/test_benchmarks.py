@@ -110,9 +110,11 @@ def test_the_registry_of_the_benchmark_holds_what_it_says() -> None:
 def test_every_figure_of_the_sources_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     # Collecting garbage makes figures exact, which these need not be, and takes long among so many tests.
     monkeypatch.setattr(timing, "gc", SimpleNamespace(collect=int, disable=int, enable=int))
-    figures = list(sources.figures(characters=200_000, sources=1_000, passes=1))
-    assert len({figure.name for figure in figures}) == len(figures) == 20 + 8 + len(material.HOSTILE)
-    assert all(figure.value > 0 and figure.limit for figure in figures)
+    size = {"characters": 200_000, "sources": 1_000, "passes": 1}
+    for suite, count in ((sources, 20), (material, 8 + len(material.HOSTILE))):
+        figures: list[report.Figure] = list(suite.figures(**size))
+        assert len({figure.name for figure in figures}) == len(figures) == count
+        assert all(figure.value > 0 and figure.limit for figure in figures)
 
 
 def test_the_material_of_the_benchmark_is_read_back() -> None:

@@ -1,0 +1,104 @@
+"""The plots of the report, drawn from the figures that have a place in one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from .report import Figure
+
+OURS = "streamcite"
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One plot.
+
+    Attributes:
+        title: what it shows.
+        below: what its x is.
+        beside: what its figures are.
+        straight: whether a step along an axis adds, and does not multiply.
+    """
+
+    title: str
+    below: str
+    beside: str
+    straight: bool = False
+
+
+PLOTS = {
+    "length": Plot("An answer that grows", "deltas of the answer", "cost of a delta / of one handed on as it is"),
+    "density": Plot(
+        "Citations in an answer",
+        "citations in 1,000 characters",
+        "cost of a delta / of one handed on as it is",
+        straight=True,
+    ),
+    "relay": Plot("A relay, per event", "", "cost / of a pump of bytes"),
+}
+
+
+def draw(figures: Iterable[Figure], folder: Path) -> dict[str, str]:
+    """Draw each plot that has figures.
+
+    Args:
+        figures: all that were measured.
+        folder: where the plots go, as SVG.
+
+    Returns:
+        The file's name of each plot that was drawn.
+    """
+    found = {name: lines for name in PLOTS if (lines := points(figures, name))}
+    if not found:
+        return {}
+    matplotlib: Any = import_module("matplotlib")
+    matplotlib.use("agg")
+    pyplot: Any = import_module("matplotlib.pyplot")
+    # Text stays text, and the same figures give the same file.
+    settings = {"svg.fonttype": "none", "svg.hashsalt": "streamcite", "axes.spines.top": False}
+    files: dict[str, str] = {}
+    with matplotlib.rc_context({**settings, "axes.spines.right": False, "font.size": 9}):
+        for name, lines in found.items():
+            plot = PLOTS[name]
+            canvas, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
+            (_bars if all(len(each) == 1 for each in lines.values()) else _lines)(axes, lines, plot)
+            axes.set_title(plot.title, loc="left")
+            files[name] = f"{name}.svg"
+            canvas.savefig(folder / files[name], metadata={"Date": None})
+            pyplot.close(canvas)
+    return files
+
+
+def points(figures: Iterable[Figure], plot: str) -> dict[str, list[tuple[Any, float]]]:
+    """Give the lines of a plot: for each series, its points."""
+    found: dict[str, list[tuple[Any, float]]] = {}
+    for figure in figures:
+        if figure.point and figure.point.plot == plot:
+            found.setdefault(figure.point.series, []).append((figure.point.x, figure.value))
+    return found
+
+
+def _lines(axes: Any, drawn: dict[str, list[tuple[Any, float]]], plot: Plot) -> None:
+    for series, line in drawn.items():
+        width = 2.5 if series == OURS else 1
+        axes.plot(*zip(*sorted(line), strict=True), marker="o", markersize=3, linewidth=width, label=series)
+    if plot.straight:
+        axes.set_ylim(bottom=0)
+    else:
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+    axes.set_xlabel(plot.below)
+    axes.set_ylabel(plot.beside)
+    axes.legend(frameon=False, fontsize=8)
+
+
+def _bars(axes: Any, drawn: dict[str, list[tuple[Any, float]]], plot: Plot) -> None:
+    names = [*reversed(drawn)]
+    values = [drawn[name][0][1] for name in names]
+    bars = axes.barh(names, values, color=["C0" if OURS in name else "0.75" for name in names])
+    axes.bar_label(bars, fmt="%.2f", padding=3)
+    axes.set_xlabel(plot.beside)

@@ -1,0 +1,89 @@
+"""What was measured, kept as JSON between a run and the report of it."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from .report import Figure, Point, Result, Table
+
+# What figures depend on beside the machine and Python.
+PACKAGES = ("openai", "markdown-it-py", "orjson", "cohere-melody", "starlette", "uvicorn", "aiohttp", "redis")
+
+
+@dataclass
+class Results:
+    """What some suites gave on one machine.
+
+    Attributes:
+        machine: what it was measured on.
+        quick: the suites of which the figures are rough.
+        suites: what each suite gave.
+        missing: for a suite that was not measured, the package that it needs.
+    """
+
+    machine: Mapping[str, str]
+    quick: set[str] = field(default_factory=set)
+    suites: dict[str, list[Result]] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def figures(self) -> Iterable[Figure]:
+        """Give all figures."""
+        return (each for results in self.suites.values() for each in results if isinstance(each, Figure))
+
+    def save(self, path: Path) -> None:
+        """Write all to a file; what the file has of other suites stays, if it is of the same machine."""
+        earlier = load(path) if path.exists() else self
+        if earlier.machine == self.machine:
+            self.quick |= earlier.quick - self.suites.keys()
+            self.suites = earlier.suites | self.suites
+        text = json.dumps({**asdict(self), "quick": sorted(self.quick)}, indent=1, ensure_ascii=False)
+        path.write_text(text + "\n", encoding="utf-8")
+
+
+def load(path: Path) -> Results:
+    """Read what `Results.save` wrote.
+
+    Raises:
+        ValueError: the file holds something else.
+    """
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+        suites = {suite: [_result(each) for each in results] for suite, results in held["suites"].items()}
+        return Results(held["machine"], set(held["quick"]), suites, held["missing"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path}: no results of a benchmark: {error!r}") from error
+
+
+def _result(held: dict[str, Any]) -> Result:
+    if "rows" in held:
+        return Table(**held)
+    point = held.pop("point")
+    return Figure(**held, point=Point(**point) if point else None)
+
+
+def machine() -> dict[str, str]:
+    """Say what is measured on: the processor, Python, and what figures depend on."""
+    found = {"processor": _processor(), platform.python_implementation(): platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _processor() -> str:
+    """Name the model of the processor, where the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor() or platform.machine()

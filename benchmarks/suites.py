@@ -1,0 +1,40 @@
+"""The suites, in the order of the report. A new one is a module that has `figures`, and its line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+from .report import Result
+
+# The module, and what it measures.
+SUITES: Mapping[str, str] = {
+    "core": "The parser",
+    "openai": "The views of the OpenAI client's streams",
+    "sources": "Sources: numbering, splitting, registering",
+    "material": "Material: showing sources to a model, and reading them back",
+    "resolve": "Resolving citations",
+    "lint": "Checking an answer",
+    "render": "Rendering while an answer streams",
+    "splice": "Cleaning server-sent events",
+    "imports": "Importing the library",
+}
+
+
+def results(suite: str, *, quick: bool) -> Iterator[Result]:
+    """Measure one suite, one result after the other.
+
+    A suite may also have ``QUICK``, the arguments of its ``figures`` that take seconds.
+
+    Args:
+        suite: its name.
+        quick: whether rough figures will do.
+
+    Raises:
+        ModuleNotFoundError: a package is not there that it needs.
+    """
+    module = import_module(f"{__package__}.{suite}")
+    figures: Callable[..., Iterator[Result]] = module.figures
+    size: Mapping[str, Any] = getattr(module, "QUICK", {}) if quick else {}
+    return figures(**size)

@@ -1,0 +1,143 @@
+"""The command of the benchmarks, what it keeps, and the report that it writes."""
+
+import ast
+import json
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from benchmarks import __main__ as command
+from benchmarks import asserted, plots, results, suites, written
+from benchmarks.report import Figure, Point, Result, Table
+
+GIVEN: list[Result] = [
+    Figure("speed | of one", 1.1, 1.0),
+    Figure("speed of two", 0.5, 1.0),
+    Figure("told", 3_600.4),
+    Table("Who does what", ["who", "what"], [["a|b", "x"]], "A note."),
+]
+
+
+@pytest.fixture
+def suite(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, int]]:
+    """Let there be one suite, and give the sizes that it is run with."""
+    sizes: list[dict[str, int]] = []
+
+    def figures(*, passes: int = 9) -> Iterator[Result]:
+        sizes.append({"passes": passes})
+        yield from GIVEN
+
+    module = SimpleNamespace(figures=figures, QUICK={"passes": 1})
+    names = {"one": "The first", "lost": "The lost"}
+    monkeypatch.setattr(suites, "SUITES", names)
+    monkeypatch.setattr(written, "SUITES", names)
+
+    def load(name: str) -> object:
+        if name == "benchmarks.lost":
+            raise ModuleNotFoundError(name="melody")
+        return module
+
+    monkeypatch.setattr(suites, "import_module", load)
+    return sizes
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr("sys.argv", ["benchmarks", *arguments])
+    return command.main()
+
+
+def test_every_suite_can_be_run_in_seconds() -> None:
+    for name in suites.SUITES:
+        module = import_module(f"benchmarks.{name}")
+        assert module.QUICK.keys() <= module.figures.__kwdefaults__.keys()
+
+
+def test_a_suite_is_measured_and_kept(
+    monkeypatch: pytest.MonkeyPatch, suite: list[dict[str, int]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "kept.json"
+    assert run(monkeypatch, "one", "--json", str(kept)) == 1
+    assert run(monkeypatch, "--quick") == 1
+    assert suite == [{"passes": 9}, {"passes": 1}]
+    printed = capsys.readouterr().out
+    assert "speed of two" in printed
+    assert "1 over their limit" in printed
+    assert "not measured, since melody is not installed" in printed
+    found = results.load(kept)
+    assert found.suites == {"one": GIVEN}
+    assert found.quick == set()
+
+
+def test_what_is_not_over_its_limit_ends_well(monkeypatch: pytest.MonkeyPatch, suite: list[dict[str, int]]) -> None:
+    monkeypatch.delitem(suites.SUITES, "one")
+    assert run(monkeypatch) == 0
+
+
+@pytest.mark.parametrize("arguments", [["none"], ["report"]])
+def test_a_mistake_is_told(monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        run(monkeypatch, *arguments)
+    assert stopped.value.code == 2
+
+
+@pytest.mark.parametrize("held", [None, "", "[]", "{}", '{"suites": {"core": [{}]}}'])
+def test_a_file_without_results_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, held: str | None) -> None:
+    path = tmp_path / "kept.json"
+    if held is not None:
+        path.write_text(held)
+    assert run(monkeypatch, "report", "--json", str(path)) == 2
+
+
+def test_what_was_measured_before_stays_on_the_same_machine(tmp_path: Path) -> None:
+    path = tmp_path / "kept.json"
+    point = Figure("a point", 1.0, None, Point("length", "streamcite", 3))
+    results.Results({"Python": "3"}, {"a", "b"}, {"a": [point], "b": []}, {"c": "melody"}).save(path)
+    results.Results({"Python": "3"}, set(), {"b": GIVEN}).save(path)
+    assert results.load(path) == results.Results({"Python": "3"}, {"a"}, {"a": [point], "b": GIVEN})
+    results.Results({"Python": "4"}, set(), {"b": GIVEN}).save(path)
+    assert results.load(path).suites == {"b": GIVEN}
+
+
+def test_the_report_tells_each_figure_beside_its_limit(suite: list[dict[str, int]], tmp_path: Path) -> None:
+    found = results.Results({"Python": "3"}, {"one"}, {"one": GIVEN}, {"lost": "melody"})
+    written.write(found, tmp_path)
+    text = (tmp_path / "REPORT.md").read_text("utf-8")
+    assert "Measured on: Python 3." in text
+    assert "1 of 2 are met." in text
+    assert "* speed \\| of one: **missed by 10%** (1.10 of 1)" in text
+    assert "| speed of two | 0.50 | 1 | met |" in text
+    assert "| told | 3600 |  |  |" in text
+    assert "### Who does what" in text
+    assert "| a\\|b | x |" in text
+    assert "## The lost\n\nNot measured: melody was not installed." in text
+    assert "**A quick run**" in text
+    for line in text.splitlines():
+        assert not line.startswith("|") or line.endswith("|")
+
+
+def test_a_point_is_drawn_and_not_told(suite: list[dict[str, int]]) -> None:
+    points: list[Result] = [
+        Figure("one", 2.0, None, Point("length", "ours", 10)),
+        Figure("two", 4.0, None, Point("length", "ours", 20)),
+    ]
+    found = results.Results({}, set(), {"one": [*points, *GIVEN]})
+    assert plots.points(found.figures, "length") == {"ours": [(10, 2.0), (20, 4.0)]}
+    assert plots.points(found.figures, "density") == {}
+    assert "| one |" not in "\n".join(written.lines(found, {"length": "length.svg"}))
+
+
+def test_what_the_report_says_of_tests_is_so() -> None:
+    for named in asserted.ASSERTED.values():
+        path, _, name = named.partition("::")
+        tree = ast.parse((Path(__file__).parents[1] / path).read_text("utf-8"))
+        assert name in {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
+def test_the_machine_is_told_by_its_processor_and_its_versions() -> None:
+    machine = results.machine()
+    assert machine["processor"]
+    assert json.dumps(machine)
+    assert {"CPython", "openai"} <= machine.keys()
