@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help test lint demo bench clean
+.PHONY: help test lint demo bench report mutate clean
 
 PYTHON ?= python3
 ARGS ?=
@@ -12,7 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WHEEL = $$(echo $(VENV)/wheel/*.whl)
-CODE := streamcite tests benchmarks examples
+CODE := streamcite tests benchmarks examples mutation
 # Directories are listed too: their time changes when a file is removed.
 PACKAGE := pyproject.toml README.md LICENSE $(shell find streamcite -name __pycache__ -prune -o -print)
 # npm packages that the tests run; what comes from PyPI stands in pyproject.toml.
@@ -31,7 +31,7 @@ COMMA := ,
 # Tests that take no branch of the core which the others leave: they run without the tracer, which doubles their time.
 UNTRACED := $(filter-out %_hostile.py %_views.py,$(wildcard tests/test_openai_*.py tests/test_cli*.py \
 	tests/test_testing*.py tests/test_splice*.py)) $(addprefix tests/test_,$(addsuffix .py,benchmarks clean_sse \
-	conftest demo examples readme reference sse_wire ui_browser ui_native upstreams))
+	conftest demo examples imports readme reference report sse_wire ui_browser ui_native upstreams))
 CORE_FILES := $(subst $(EMPTY) ,$(COMMA),$(CORE:%=*/site-packages/streamcite/%.py))
 
 help: ## List the targets
@@ -55,14 +55,18 @@ lint: $(VENV)/dev.stamp ## Run ruff, mypy and pyright
 demo: $(VENV)/cli.stamp ## Stream a recorded answer into the terminal; ARGS goes to `streamcite demo`
 	@$(BIN)/streamcite demo $(ARGS)
 
-bench: $(VENV)/cli.stamp ## Measure each part against what it stands on; ARGS goes to each
-	$(PIP) install --group bench
-	$(BIN)/python -m benchmarks core $(ARGS)
-	$(BIN)/python -m benchmarks openai $(ARGS)
-	$(BIN)/python -m benchmarks sources $(ARGS)
-	$(BIN)/python -m benchmarks resolve $(ARGS)
-	$(BIN)/python -m benchmarks render $(ARGS)
-	$(BIN)/python -m benchmarks splice $(ARGS)
+bench: $(VENV)/bench.stamp ## Measure each part against what it stands on, and peers; ARGS names parts, or is --quick
+	$(BIN)/python -m benchmarks $(ARGS)
+
+# A target that is missed is for the report to tell; without results there is none.
+report: $(VENV)/bench.stamp ## Measure all, or the parts that ARGS names again, and write benchmarks/REPORT.md
+	-$(BIN)/python -m benchmarks $(ARGS) --json $(VENV)/bench.json
+	$(BIN)/python -m benchmarks report --json $(VENV)/bench.json
+
+# Hours of one processor, so that the rest of the machine goes first.
+mutate: $(VENV)/dev.stamp ## Change the core in hundreds of ways, and say which no test notices; ARGS names a file
+	$(PIP) install --group mutate
+	nice -n 19 $(BIN)/python -m mutation $(ARGS)
 
 clean: ## Remove the environment and all that was built
 	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache
@@ -83,6 +87,11 @@ $(VENV)/wheel.stamp: $(VENV)/pip.stamp $(PACKAGE)
 $(VENV)/cli.stamp: $(VENV)/wheel.stamp
 	$(PIP) install --no-deps --force-reinstall "$(WHEEL)"
 	$(PIP) install "$(WHEEL)[cli]"
+	@touch $@
+
+$(VENV)/bench.stamp: $(VENV)/wheel.stamp
+	$(PIP) install --no-deps --force-reinstall "$(WHEEL)"
+	$(PIP) install "$(WHEEL)[all]" --group bench
 	@touch $@
 
 $(VENV)/dev.stamp: $(VENV)/wheel.stamp

@@ -1,0 +1,1 @@
+"""Mutation testing: what of the core could be wrong without a test that notices."""

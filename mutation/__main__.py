@@ -1,0 +1,59 @@
+"""Change the core a little, in hundreds of ways, and say which changes no test notices: ``python -m mutation``.
+
+Each module stands beside its tests, the fast ones first, since most changes fall at once. A change that no test notices
+must be explained in ``survivors.toml``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from .session import Mutant, run
+
+# The least part of the changes to a module that its tests must notice.
+LEAST = 0.95
+CASES = "tests/test_parser.py -k 'as_given or whole or by_character or option'"
+PARSER = "tests/test_parser_properties.py tests/test_parser.py"
+STREAMS = "tests/test_splice.py tests/test_splice_render.py tests/test_clean_sse.py"
+# The tests of a module: arguments of pytest, for one run behind the other.
+MODULES: Mapping[str, Sequence[str]] = {
+    "streamcite/parser.py": [CASES, PARSER],
+    "streamcite/format.py": ["tests/test_format.py", CASES, PARSER],
+    "streamcite/relay/splice.py": ["tests/test_splice_faults.py", STREAMS],
+}
+EXPLAINED = Path(__file__).with_name("survivors.toml")
+
+
+def main() -> int:
+    """Print the score of each module, and its survivors; the exit status is 1 if one is too low, or unexplained."""
+    parser = argparse.ArgumentParser(prog="python -m mutation", description=main.__doc__)
+    parser.add_argument("module", nargs="*", help="as in streamcite/parser.py; all of these by default")
+    modules = parser.parse_args().module or list(MODULES)
+    if unknown := [module for module in modules if module not in MODULES]:
+        parser.error(f"no tests are named for {', '.join(unknown)}; there are {', '.join(MODULES)}")
+    with EXPLAINED.open("rb") as file:
+        explained = tomllib.load(file)
+    # A list, so that each module has its turn.
+    return max([_report(module, explained.get(module, {})) for module in modules])
+
+
+def _report(module: str, explained: Mapping[str, str]) -> int:
+    mutants = run(module, MODULES[module])
+    survivors = [mutant for mutant in mutants if mutant.survived]
+    score = 1 - len(survivors) / len(mutants)
+    print(f"{module}: {len(mutants) - len(survivors)} of {len(mutants)} changes noticed, {score:.1%}", flush=True)
+    for mutant in survivors:
+        print(_told(mutant, explained.get(mutant.line)))
+    return int(score < LEAST or any(mutant.line not in explained for mutant in survivors))
+
+
+def _told(mutant: Mutant, why: str | None) -> str:
+    return f"  line {mutant.row}, {mutant.operator}: {mutant.line}\n    {why or 'NOT EXPLAINED'}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
