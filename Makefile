@@ -19,7 +19,7 @@ PACKAGE := pyproject.toml README.md LICENSE $(shell find streamcite -name __pyca
 NPM := @copilotkit/aimock@~1.43.0 ai6@npm:ai@~6.0.326 ai7@npm:ai@~7.0.173 axe-core@~4.10.0 openai@^6.49.0 \
 	playwright-core@~1.55.0 typescript@~5.9.0
 # The modules whose every branch a test must take.
-CORE := annotations body driver event_streams events fields format grammar guide history ids json_values links \
+CORE := annotations ask body choose driver event_streams events fields files format grammar guide history ids json_values links \
 	lint/bare lint/findings lint/inline lint/linter lint/markdown lint/punctuation lint/sentences \
 	markdown/contents markdown/leaves material/content material/joining material/messages material/read \
 	material/render material/safe material/scan options parser prompt render/cited render/flow render/html \

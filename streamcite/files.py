@@ -1,6 +1,6 @@
 """Files as documents: text, Markdown, HTML and PDF, each as text that can be cut into citable units.
 
-It needs the extra ``ask`` (beautifulsoup4, markdownify, pypdfium2), but for files that are UTF-8 text or Markdown.
+It needs the extra ``ask`` (beautifulsoup4, lxml, markdownify, pypdfium2), but for files that are UTF-8 text or Markdown.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import glob
 import io
 import os
 import re
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -168,13 +169,15 @@ def _decode(data: bytes) -> str:
 
 
 def _read_html(path: Path, data: bytes) -> Iterator[Document]:
-    from bs4 import BeautifulSoup
+    from bs4 import BeautifulSoup, XMLParsedAsHTMLWarning
     from markdownify import MarkdownConverter
 
     if b"\0" in data[:_HEAD] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise CannotRead("it is binary")
     try:
-        soup = BeautifulSoup(data, "html.parser")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)  # XHTML is read just as well
+            soup = BeautifulSoup(data, "lxml")
         title = " ".join(soup.title.get_text().split()) if soup.title else ""
         for element in soup(_NO_TEXT):
             element.decompose()

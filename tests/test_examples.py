@@ -1,5 +1,7 @@
 """The programs in `examples/` run as they stand there."""
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +11,7 @@ import pytest
 from streamcite import clean
 from streamcite.testing import recorded_answers, serve
 from tests.processes import ENVIRONMENT, PATIENCE
+from tests.processes import run as command_line
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -20,7 +23,7 @@ def run(name: str, *args: str, stdin: bytes = b"", **env: str) -> subprocess.Com
 
 
 def test_every_example_is_tested() -> None:
-    assert sorted(path.stem for path in EXAMPLES.glob("*.py")) == ["any_provider", "chat", "sources_to_citations"]
+    assert sorted(path.stem for path in EXAMPLES.glob("*.py")) == ["any_provider", "ask", "chat", "sources_to_citations"]
 
 
 def test_chat_with_a_recorded_answer() -> None:
@@ -71,3 +74,15 @@ def test_sources_to_citations() -> None:
         "It closes at nine. [Hours: 'Closes at nine.'] Members may bring a guest on Sundays. "
         "[Hours: 'Entry is free\\non Sundays.'] [Rules: 'Each member may bring one guest.']\n"
     )
+
+
+def test_ask_is_the_command_without_its_options(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("We meet three days a week.\n\nLunch is free.\n" + "Plums are blue. " * 5000)
+    done = run("ask", "How often do we meet, and is lunch free?", str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    command = command_line("ask", "How often do we meet, and is lunch free?", tmp_path, "--json")
+    document = json.loads(command.stdout)
+    numbered = re.sub(r"\[\d+\]", "", done.stdout)
+    assert numbered.startswith(document["answer"])
+    assert len(re.findall(r"\[1\]\n", done.stdout)) == len(document["citations"]) > 1
+    assert f"[1] {document['citations'][0]['links'][0]['path']}" in done.stdout

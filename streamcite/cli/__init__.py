@@ -4,8 +4,11 @@ from .report import report
 
 __all__ = ["main"]
 
-# What the extra brings, and what it brings in turn. Each is imported where it is used, so that any may be missing.
-_EXTRA = {"click", "rich", "markdown_it", "starlette", "uvicorn", "openai"}
+# What the extras bring, and what these bring in turn. Each is imported where it is used, so that any may be missing.
+_EXTRAS = {
+    **dict.fromkeys(["click", "rich", "markdown_it", "starlette", "uvicorn", "openai"], "cli"),
+    **dict.fromkeys(["bs4", "markdownify", "pypdfium2"], "ask"),
+}
 
 
 def main() -> int:
@@ -20,9 +23,9 @@ def main() -> int:
 
         return run()
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in _EXTRA:
+        if (extra := _EXTRAS.get((error.name or "").partition(".")[0])) is None:
             raise
-        report(f'{error.name} is not installed; this command needs it: pip install "streamcite[cli]"')
+        report(f'{error.name} is not installed; this command needs it: pip install "streamcite[{extra}]"')
         return 2
     except KeyboardInterrupt:
         return 130

@@ -15,6 +15,7 @@ from streamcite.format import DEFAULT_MAX_MARKER, DEFAULT_MAX_PAYLOAD
 from streamcite.spacing import Spacing, Tidy
 
 from . import texts
+from .ask import ask
 from .check import check
 from .formats import read_format
 from .input import Utf8, json_deltas, open_input
@@ -60,6 +61,7 @@ def streamcite() -> None:
     """Hold the commands; without one there is nothing to do."""
 
 
+streamcite.add_command(ask)
 streamcite.add_command(prompt)
 streamcite.add_command(material)
 streamcite.add_command(check)

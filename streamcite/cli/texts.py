@@ -10,6 +10,8 @@ that is still open is held back.
 \b
 See it:
   streamcite demo
+Ask a question of your own files:
+  streamcite ask "How often do we meet?" handbook.pdf notes/
 Get the clean text of an answer, or all that is in it:
   streamcite clean answer.txt
   streamcite parse answer.txt
@@ -71,6 +73,34 @@ Examples:
   $ streamcite demo --pace 0.1 | cat
   $ OPENAI_API_KEY=... streamcite demo --base-url http://localhost:8000/v1 \\
         --model my-model --question 'How long may I stay?'
+"""
+
+ASK = """\
+Answer a question from your files, with a citation for each statement.
+
+Reads each FILE: text, Markdown, HTML or PDF; a folder is walked, and a pattern in quotes is matched. They are cut into
+blocks, and the model is shown those that are closest to the question (by BM25), or all if they fit. The answer comes as
+the model writes it, with numbered citations; then its sources, with the passages that it cites; then what is wrong with
+its citations, as the command check tells it. A file that cannot be read is skipped, which standard error is told.
+
+With the server's key in OPENAI_API_KEY the model is asked: at --base-url (or in OPENAI_BASE_URL), else OpenAI's.
+Without a key, or with --offline, nothing leaves this machine: no model is asked, and the answer consists of sentences
+of your files that share words with the question.
+
+\b
+Examples:
+  $ streamcite ask "How often do we meet?" handbook.pdf notes/
+  $ streamcite ask "Who may come?" "docs/**/*.md" --unit lines --save answer.html
+  $ OPENAI_API_KEY=any streamcite ask "Why?" notes.txt \\
+        --base-url http://localhost:8000/v1 --model my-model
+  $ streamcite ask "How much?" prices.html --json --strict >answer.json
+
+With --json one document is printed at the end: "answer" and "raw" (as the model wrote it), "citations", each with
+"position" and its "links" ("title", "path", "passage" with its lines, "problem"), "findings", and what was "shown" and
+"skipped". Interrupted, the answer so far is kept, and "complete" is false.
+
+Exit status: 0 done; 1 with --strict, the answer cites what is not there; 2 bad use, bad input or a failure; 130
+interrupted.
 """
 
 PROMPT = """\

@@ -49,11 +49,15 @@ class View(Protocol):
         """Show what is not shown yet; it is called several times a second."""
 
 
-def best_view() -> View:
-    """Give the view for standard output: drawn where it is a terminal that can do that, else plain text."""
+def best_view(plain: Renderer | None = None) -> View:
+    """Give the view for standard output: drawn where it is a terminal that can do that, else plain text.
+
+    Args:
+        plain: what writes plain text; by default a `PlainRenderer`.
+    """
     output = Output()
     if os.environ.get("TERM", "").lower() in _INCAPABLE or not output.isatty():
-        return Plain(PlainRenderer(), output, end="\n")
+        return Plain(plain or PlainRenderer(), output, end="\n")
     return Drawn(output)
 
 
@@ -91,6 +95,29 @@ class Plain:
 
     def draw(self) -> None:
         """Show nothing: all is written at once."""
+
+
+class Hidden:
+    """Show nothing of an answer that is printed later: a `View`."""
+
+    pause: float = _PAUSE
+
+    def ask(self, question: str, whom: str) -> None:
+        """Show nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Show nothing."""
+
+    def feed(self, events: Iterable[ResolvedEvent]) -> None:
+        """Show nothing."""
+
+    def draw(self) -> None:
+        """Show nothing."""
 
 
 class Drawn:

@@ -12,6 +12,9 @@ from streamcite.units import line_range
 
 from .links import is_safe_url, one_line
 
+# As much of a block as tells a reader which it is, in code points.
+_EXCERPT = 240
+
 
 @dataclass(slots=True)
 class CitedSource:
@@ -59,8 +62,13 @@ class CitedSource:
         return ", ".join(filter(None, [lines and f"line{'s' if several else ''} {lines}", *others]))
 
     def lines(self) -> Iterator[tuple[str, str]]:
-        """Give the cited lines that are there, in the order of the source: a label such as ``L8``, and the text."""
+        """Give the cited lines that are there, in the order of the source: a label such as ``L8``, and the text.
+
+        Of a block that is cited as a whole it is how it begins, without a label.
+        """
         for source_id, source in self.sources.items():
+            if source.unit == "block" and not self.locators[source_id] and (text := one_line(source.text)):
+                yield "", text if len(text) <= _EXCERPT else text[:_EXCERPT].rsplit(" ", 1)[0] + " …"
             cited = filter(None, map(line_range, self.locators[source_id]))
             texts = source.text.split("\n") if source.text else []
             for first, last in _merged(cited):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from streamcite.links import Cited, Resolved, ResolvedEvent
 
@@ -22,10 +22,14 @@ class PlainRenderer(Renderer):
 
     The text stays as the model wrote it, Markdown too. A citation is given out with the character behind it, which says
     whether a blank must stand between. What has no source is left out. The list of sources comes at the end.
+
+    Args:
+        passages: whether what is cited of each is quoted below it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, passages: bool = False) -> None:
         super().__init__()
+        self._passages = passages
         self._waiting = Waiting()
         self._last = ""  # the end of what was written
 
@@ -42,8 +46,14 @@ class PlainRenderer(Renderer):
 
     def _end(self) -> None:
         self._draw()
-        if entries := list(map(_entry, self._cited)):
+        entries = [line for cited in self._cited for line in self._entry(cited)]
+        if entries:
             self._put("\n".join([f"{blank_line(self._last)}Sources:", *entries, ""]))
+
+    def _entry(self, cited: CitedSource) -> Iterator[str]:
+        yield _entry(cited)
+        for label, text in cited.lines() if self._passages else ():
+            yield f"   {label}: {one_line(text)}" if label else f"   {one_line(text)}"
 
     def _draw(self) -> bool:
         numbers = [str(link.number) for link in self._waiting.take()]
