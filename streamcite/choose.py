@@ -53,7 +53,7 @@ def choose(sources: Iterable[Source], question: str, *, budget: int = DEFAULT_BU
     return [sources[index] for index in sorted(chosen)]
 
 
-def rank(texts: Sequence[str], question: str) -> list[int]:
+def rank(texts: Sequence[str], question: str, *, share: float = 0.0) -> list[int]:
     """Rank texts by the words that they share with a question.
 
     Words are compared in their English stems, without case and accents; rare ones count more, and in a short text more
@@ -62,9 +62,10 @@ def rank(texts: Sequence[str], question: str) -> list[int]:
     Args:
         texts: what is ranked.
         question: words, in any order.
+        share: how close a text must be, as a share of how close the best one is, from 0 to 1.
 
     Returns:
-        The indexes of the texts that share a word with it, the best first.
+        The indexes of the texts that share a word with it and are as close, the best first.
     """
     words = list(dict.fromkeys(_WORD.findall(_searchable(question))))[:_MOST_WORDS]
     if not words:
@@ -74,8 +75,10 @@ def rank(texts: Sequence[str], question: str) -> list[int]:
         rows = ((number, _searchable(text)) for number, text in enumerate(texts))
         index.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", rows)
         asked = " OR ".join(f'"{word}"' for word in words)
-        found = index.execute("SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rank, rowid", [asked])
-        return [number for (number,) in found]
+        found = index.execute("SELECT rowid, rank FROM texts WHERE texts MATCH ? ORDER BY rank, rowid", [asked])
+        ranked = found.fetchall()
+    # The better, the further below 0.
+    return [number for number, score in ranked if score <= share * ranked[0][1]]
 
 
 def _searchable(text: str) -> str:

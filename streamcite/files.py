@@ -1,6 +1,6 @@
 """Files as documents: text, Markdown, HTML and PDF, each as text that can be cut into citable units.
 
-It needs the extra ``ask`` (beautifulsoup4, lxml, markdownify, pypdfium2), but for files that are UTF-8 text or Markdown.
+The extra ``ask`` brings what it needs for HTML (beautifulsoup4, lxml, markdownify), PDF (pypdfium2) and old encodings.
 """
 
 from __future__ import annotations

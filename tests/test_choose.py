@@ -84,6 +84,15 @@ def test_rare_words_count_more() -> None:
     assert rank(texts, "the zebra")[0] == 1
 
 
+def test_those_that_are_not_close_enough_are_left_out() -> None:
+    texts = ["the office", "the zebra", "the zebra of the office", *["the desk"] * 5]
+    every = rank(texts, "the zebra")
+    assert set(every) == set(range(8))
+    assert every[:2] == [1, 2]
+    assert rank(texts, "the zebra", share=0.5) == [1, 2]
+    assert rank(texts, "the zebra", share=1) == [1]
+
+
 @pytest.mark.parametrize("question", ['"', 'a" OR "b', "NEAR(a b)", "a* -b", "text:a", "? !", "\ud800", "\0"])
 def test_a_question_is_words_and_no_query(question: str) -> None:
     assert set(rank(["a b", "c"], question)) <= {0}

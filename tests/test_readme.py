@@ -5,11 +5,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 from streamcite import Citation, iter_events, parse
 from streamcite.testing import RecordedAnswer, serve
+from tests.processes import shell
 
-README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text("utf-8")
 CHAT, PARSER, WHOLE_WAY, UNITS, VIEWS, FAST = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 ANSWER = "Three days a week. \ue200cite\ue202turn0file1\ue202L8-L13\ue201 Ask first."
 
@@ -25,6 +28,16 @@ def run(code: str, **environment: str) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def test_the_first_screen() -> None:
+    command = re.search(r"^    (streamcite ask .*)$", README, re.MULTILINE)
+    printed = re.search(r"^    No model was asked[^`]*?(?=\nWith a key)", README, re.MULTILINE)
+    assert command
+    assert printed
+    done = shell(command[1], cwd=ROOT)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode() == dedent(printed[0]).rstrip() + "\n"
 
 
 def test_the_ten_lines() -> None:

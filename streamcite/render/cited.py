@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
@@ -14,6 +15,7 @@ from .links import is_safe_url, one_line
 
 # As much of a block as tells a reader which it is, in code points.
 _EXCERPT = 240
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t].*$", re.MULTILINE)
 
 
 @dataclass(slots=True)
@@ -64,11 +66,11 @@ class CitedSource:
     def lines(self) -> Iterator[tuple[str, str]]:
         """Give the cited lines that are there, in the order of the source: a label such as ``L8``, and the text.
 
-        Of a block that is cited as a whole it is how it begins, without a label.
+        Of a block that is cited as a whole it is how its text begins, behind headings, without a label.
         """
         for source_id, source in self.sources.items():
-            if source.unit == "block" and not self.locators[source_id] and (text := one_line(source.text)):
-                yield "", text if len(text) <= _EXCERPT else text[:_EXCERPT].rsplit(" ", 1)[0] + " …"
+            if source.unit == "block" and not self.locators[source_id] and source.text.strip():
+                yield "", _excerpt(source.text)
             cited = filter(None, map(line_range, self.locators[source_id]))
             texts = source.text.split("\n") if source.text else []
             for first, last in _merged(cited):
@@ -113,3 +115,8 @@ def _merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             merged.append((first, max(first, last)))
     return merged
+
+
+def _excerpt(text: str) -> str:
+    shown = one_line(_HEADING.sub("", text)) or one_line(text)
+    return shown if len(shown) <= _EXCERPT else f"{shown[:_EXCERPT].rsplit(' ', 1)[0]} …"

@@ -13,6 +13,8 @@ from streamcite.ids import RESULT_ID, family_of
 from streamcite.source import Source
 
 _MOST_QUOTES = 4
+# Sentences that are not half as close to the question as the best one share no more than small words with it.
+_SHARE = 0.5
 # More sentences than these of the best sources are not looked at.
 _MOST_SENTENCES = 5000
 _PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|\Z))+")
@@ -52,7 +54,7 @@ def compose(question: str, sources: Iterable[Source], *, format: CitationFormat 
             quotes += _quotes(source)
     if not quotes:
         return "No model was asked, and the sources hold no sentence that could be quoted."
-    best = rank([quote.text for quote in quotes], question)[:_MOST_QUOTES]
+    best = rank([quote.text for quote in quotes], question, share=_SHARE)[:_MOST_QUOTES]
     said = "The sources say:" if best else "The sources share no word with the question; they begin:"
     best = best or [*range(min(len(quotes), _MOST_QUOTES))]
     lines = (f"- “{quotes[index].text}”{format.write([quotes[index].reference], family_of(format))}" for index in best)
