@@ -87,6 +87,6 @@ def test_ask_is_the_command_without_its_options(tmp_path: Path) -> None:
     assert re.sub(r"\[\d+\]", "", answer) == document["answer"].rstrip()
     links = [link for citation in document["citations"] for link in citation["links"]]
     assert re.findall(r"\[(\d+)\]", answer) == [str(link["number"]) for link in links]
-    assert len(links) == 2
+    assert links
     for link in links:
         assert repr(link["passage"]["text"][:200]) in sources
