@@ -1,14 +1,15 @@
 """Chunks in, items out: read a stream that was given, hand on what comes of it, and close it once. No state logic.
 
-`drive` and `adrive` are the same loop, synchronous and not, over any `Core`. `stream` has a leaner pair of its own for
-chunks that are just deltas.
+`drive` and `adrive` are the same loop, synchronous and not, over any `Core`; `stream` has a leaner pair of its own for
+chunks that are just deltas. `Shell` and `AsyncShell` are what a program holds of them.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator
-from typing import Any, Protocol, TypeVar
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
+from types import TracebackType
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 _T = TypeVar("_T")
 
@@ -124,6 +125,75 @@ class Given:
                         await result
                 finally:
                     await self._aclose()
+
+
+class Shell(Iterator[_T], Generic[_T]):
+    """Iterate over what a driver gives, in a ``with`` block or not, and close what it was given.
+
+    Args:
+        given: what that is.
+        items: the driver.
+        others: more drivers, one of which may be read in its place.
+    """
+
+    __slots__ = ("_given", "_items", "_others")
+
+    def __init__(self, given: Given, items: Generator[_T, None, None], *others: Generator[Any, None, None]) -> None:
+        self._given = given
+        self._items = items
+        self._others = others
+
+    def close(self) -> None:
+        """End the iteration and close what was given."""
+        for driver in (*self._others, self._items):
+            driver.close()
+        self._given.close()  # where the iteration had not begun
+
+    def __iter__(self) -> Iterator[_T]:
+        # The driver itself: a loop over it has a call less for each item, and lets go of it when it is left.
+        return self._items
+
+    def __next__(self) -> _T:
+        return next(self._items)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class AsyncShell(AsyncIterator[_T], Generic[_T]):
+    """As `Shell`, of asynchronous drivers, in an ``async with`` block."""
+
+    __slots__ = ("_given", "_items", "_others")
+
+    def __init__(self, given: Given, items: AsyncGenerator[_T, None], *others: AsyncGenerator[Any, None]) -> None:
+        self._given = given
+        self._items = items
+        self._others = others
+
+    async def aclose(self) -> None:
+        """End the iteration and close what was given."""
+        for driver in (*self._others, self._items):
+            await driver.aclose()
+        await self._given.aclose()  # where the iteration had not begun
+
+    def __aiter__(self) -> AsyncIterator[_T]:
+        return self._items  # as in `Shell`
+
+    async def __anext__(self) -> _T:
+        return await anext(self._items)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
 
 
 def drive(core: Core[Any], given: Given, resolver: Resolving | None = None) -> Generator[Any, None, None]:

@@ -21,7 +21,8 @@ from openai import (
 )
 
 from streamcite import parse
-from streamcite.openai.raw import AsyncRawView, RawView, stream_chat, stream_responses
+from streamcite.openai.raw import stream_chat, stream_responses
+from streamcite.openai.raw_views import AsyncRawView, RawView
 from tests.clients import ANY, TLS
 from tests.http_peer import Exchange, Peer, run_peer
 from tests.processes import PATIENCE

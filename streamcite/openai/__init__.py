@@ -5,7 +5,8 @@ They import the client only where they make a new object of it.
 
 from .chat import chat_events, clean_chat, clean_completion
 from .parts import Channel, Part, PartResult, StreamResult
-from .raw import AsyncRawView, RawView, stream_chat, stream_responses
+from .raw import stream_chat, stream_responses
+from .raw_views import AsyncRawView, RawView
 from .responses import clean_response, clean_responses, responses_events
 from .views import AsyncEventView, AsyncObjectView, EventView, ObjectView
 

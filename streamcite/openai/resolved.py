@@ -15,7 +15,7 @@ from streamcite.source import Source
 from streamcite.spacing import Spacing, tidier
 
 from .parts import Part
-from .texts import NewStage
+from .stage import NewStage
 
 
 class Resolvers:

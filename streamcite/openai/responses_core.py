@@ -15,7 +15,8 @@ from streamcite.options import ParserOptions
 
 from .objects import declared, fields, get, get_index, get_list, get_str
 from .parts import Channel, Key, PartEvent
-from .texts import Change, NewStage, Step, Text, TextsCore, settled
+from .stage import NewStage
+from .texts import Change, Step, Text, TextsCore, settled
 
 # The events that bring text: the field of a part that it is, and what numbers the part.
 _DELTAS = {

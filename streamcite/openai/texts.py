@@ -3,44 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from streamcite import json_values
 from streamcite.events import Citation, Event, Malformed, from_dict, raw_of, to_dict
 from streamcite.format import OPENAI
 from streamcite.options import ParserOptions
 from streamcite.parser import SNAPSHOT_VERSION as PARSER_SNAPSHOT_VERSION
-from streamcite.parser import CitationParser, parse
+from streamcite.parser import CitationParser
 from streamcite.spacing import Tidy
 from streamcite.surrogates import REPLACEMENT, replace_surrogates, split_half
 
 from .parts import Channel, Key, Part, PartEvent, PartResult, StreamResult
+from .stage import NewStage, read_whole
 
 SNAPSHOT_VERSION = 1
-
-
-class Stage(Protocol):
-    """What stands behind the parser of one text, and changes how its events look."""
-
-    @property
-    def held(self) -> str:
-        """Give the end of what was fed that is in no event handed out."""
-
-    @property
-    def holds(self) -> bool:
-        """Say whether anything may still come of what was fed."""
-
-    def feed(self, events: Sequence[Event]) -> list[Any]:
-        """Give what comes of the next events."""
-
-    def close(self) -> list[Any]:
-        """Give what comes of the end."""
-
-
-# Makes a stage: a new one, or with a snapshot one that goes on there.
-NewStage: TypeAlias = Callable[[Mapping[str, Any] | None], Stage]
 
 
 class Text:
@@ -138,7 +117,7 @@ class Text:
         is_all = not (self._origin[0] or self.held) and len(whole) == self._end()[0]
         if is_all and whole == "".join(map(raw_of, self.events)):
             return self.events
-        return _whole(whole, self._options, self._new_stage, complete=bool(self.complete))
+        return read_whole(whole, self._options, self._new_stage, complete=bool(self.complete))
 
     def close(self, *, complete: bool) -> list[Event]:
         """End the text, and settle what is held."""
@@ -222,15 +201,6 @@ class Text:
 def _state_at(place: tuple[int, int]) -> dict[str, Any]:
     """Give the snapshot of a parser that holds nothing."""
     return {"version": PARSER_SNAPSHOT_VERSION, "held": [], "offset": place[0], "position": place[1]}
-
-
-def _whole(whole: str, options: ParserOptions, new_stage: NewStage | None, *, complete: bool = False) -> list[Event]:
-    """Give the events of a whole text."""
-    events = parse(whole, complete=complete, **options)
-    if new_stage is None:
-        return events
-    stage = new_stage(None)
-    return [*stage.feed(events), *stage.close()]
 
 
 def _key(index: int, content_index: int, field: str) -> Key:
@@ -333,7 +303,7 @@ class TextsCore(ABC):
     def reading_of(self, key: Key, whole: str) -> list[Event]:
         """Give the events of a whole text that is repeated."""
         text = self._texts.get(key)
-        return _whole(whole, self._options, self._new_tidy) if text is None else text.reading_of(whole)
+        return read_whole(whole, self._options, self._new_tidy) if text is None else text.reading_of(whole)
 
     def end(self, *, stopped: bool) -> list[Step]:
         """Settle what no chunk has settled; ``stopped`` if an error ended the stream."""

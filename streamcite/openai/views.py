@@ -16,11 +16,9 @@ from collections.abc import (
     Mapping,
 )
 from heapq import heappop, heappush
-from types import TracebackType
-from typing import Any, Generic, Self, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
-from streamcite.driver import Core, Given, adrive, drive
-from streamcite.event_streams import AsyncStream, Stream
+from streamcite.driver import AsyncShell, Core, Given, Shell, adrive, drive
 from streamcite.events import Event
 
 from .parts import Part, PartEvent, StreamResult
@@ -141,24 +139,30 @@ class _Answer:
         return events
 
 
-class EventView(Stream[_E], Generic[_E]):
+class EventView(Shell[_E], Generic[_E]):
     """Iterate over the events of the answer in a stream of the client; `iter_parts` gives those of all its texts.
 
     It is an ``EventView[Event]``, or with sources an ``EventView[ResolvedEvent]``. An error of the stream is raised
-    behind the events of what was held.
+    behind the events of what was held. What is held when the view is closed stays readable as `held`.
     """
 
     __slots__ = ("_answer", "_core", "_parts")
 
     def __init__(
-        self, core: TextsCore, given: Given, resolvers: Resolvers | None = None, reading: Reading = _as_is
+        self,
+        core: TextsCore,
+        given: Given,
+        resolvers: Resolvers | None = None,
+        reading: Reading = _as_is,
+        *others: Generator[Any, None, None],
     ) -> None:
-        self._answer = answer = _Answer(core, given, resolvers)
-        super().__init__(answer, drive(reading(answer), given, resolvers.answer if resolvers else None), given)
         self._core = core
+        self._answer = answer = _Answer(core, given, resolvers)
         self._parts: Generator[tuple[Part, _E], None, None] = drive(
             reading(_ByPart(core)), given, resolvers.parts if resolvers else None
         )
+        events = drive(reading(answer), given, resolvers.answer if resolvers else None)
+        super().__init__(given, events, self._parts, *others)
 
     @property
     def held(self) -> str:
@@ -191,26 +195,27 @@ class EventView(Stream[_E], Generic[_E]):
         """
         return self._parts
 
-    def close(self) -> None:
-        """End the iteration and close the stream. What is held stays readable as `held`."""
-        self._parts.close()
-        super().close()
 
-
-class AsyncEventView(AsyncStream[_E], Generic[_E]):
+class AsyncEventView(AsyncShell[_E], Generic[_E]):
     """Iterate over the events of the answer in an asynchronous stream of the client, as `EventView`."""
 
     __slots__ = ("_answer", "_core", "_parts")
 
     def __init__(
-        self, core: TextsCore, given: Given, resolvers: Resolvers | None = None, reading: Reading = _as_is
+        self,
+        core: TextsCore,
+        given: Given,
+        resolvers: Resolvers | None = None,
+        reading: Reading = _as_is,
+        *others: AsyncGenerator[Any, None],
     ) -> None:
-        self._answer = answer = _Answer(core, given, resolvers)
-        super().__init__(answer, adrive(reading(answer), given, resolvers.answer if resolvers else None), given)
         self._core = core
+        self._answer = answer = _Answer(core, given, resolvers)
         self._parts: AsyncGenerator[tuple[Part, _E], None] = adrive(
             reading(_ByPart(core)), given, resolvers.parts if resolvers else None
         )
+        events = adrive(reading(answer), given, resolvers.answer if resolvers else None)
+        super().__init__(given, events, self._parts, *others)
 
     @property
     def held(self) -> str:
@@ -234,38 +239,14 @@ class AsyncEventView(AsyncStream[_E], Generic[_E]):
         """
         return self._parts
 
-    async def aclose(self) -> None:
-        """End the iteration and close the stream. What is held stays readable as `held`."""
-        await self._parts.aclose()
-        await super().aclose()
 
-
-class ObjectView(Iterator[_T], Generic[_T]):
+class ObjectView(Shell[_T], Generic[_T]):
     """Iterate over the objects of a stream, cleaned. What else the stream has, such as ``response``, is reached too."""
 
     def __init__(self, core: Core[_T], stream: Any) -> None:
         self._stream = stream
-        self._given = Given(iter(stream), stream)
-        self._objects: Generator[_T, None, None] = drive(core, self._given)
-
-    def close(self) -> None:
-        """End the iteration and close the stream."""
-        self._objects.close()
-        self._given.close()  # where the iteration had not begun
-
-    def __iter__(self) -> Iterator[_T]:
-        return self._objects
-
-    def __next__(self) -> _T:
-        return next(self._objects)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
+        given = Given(iter(stream), stream)
+        super().__init__(given, drive(core, given))
 
     def __getattr__(self, name: str) -> Any:
         if name == "_stream":  # before it is set, as in a copy
@@ -273,35 +254,16 @@ class ObjectView(Iterator[_T], Generic[_T]):
         return getattr(self._stream, name)
 
 
-class AsyncObjectView(AsyncIterator[_T], Generic[_T]):
+class AsyncObjectView(AsyncShell[_T], Generic[_T]):
     """Iterate over the objects of an asynchronous stream, cleaned, as `ObjectView`."""
 
     def __init__(self, core: Core[_T], stream: Any) -> None:
         self._stream = stream
-        self._given = Given(aiter(stream), stream)
-        self._objects: AsyncGenerator[_T, None] = adrive(core, self._given)
-
-    async def aclose(self) -> None:
-        """End the iteration and close the stream."""
-        await self._objects.aclose()
-        await self._given.aclose()  # where the iteration had not begun
+        given = Given(aiter(stream), stream)
+        super().__init__(given, adrive(core, given))
 
     async def close(self) -> None:
         """Close the stream; the client's own name for `aclose`."""
-        await self.aclose()
-
-    def __aiter__(self) -> AsyncIterator[_T]:
-        return self._objects
-
-    async def __anext__(self) -> _T:
-        return await anext(self._objects)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
         await self.aclose()
 
     def __getattr__(self, name: str) -> Any:

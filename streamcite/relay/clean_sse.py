@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from collections.abc import AsyncIterable
+from typing import TYPE_CHECKING
 
-from streamcite.driver import Given, adrive
+from streamcite.driver import AsyncShell, Given, adrive
 from streamcite.sse.decode import DEFAULT_MAX_LINE
 
 from .splice import Splice
@@ -38,7 +37,7 @@ class _Core:
         return [cleaned] if cleaned else []
 
 
-class CleanSSE(AsyncIterator[bytes]):
+class CleanSSE(AsyncShell[bytes]):
     """Iterate over the bytes of a stream of server-sent events, cleaned as `Splice` does: a body for a response.
 
         async def answer(request):
@@ -66,7 +65,7 @@ class CleanSSE(AsyncIterator[bytes]):
             `LineTooLong` of `streamcite.sse`.
     """
 
-    __slots__ = ("_cleaned", "_given")
+    __slots__ = ()
 
     def __init__(
         self,
@@ -87,24 +86,5 @@ class CleanSSE(AsyncIterator[bytes]):
         splice = Splice(
             api=api, sources=sources, annotations=annotations, unit=unit, render=render, max_line=max_line, **options
         )
-        self._given = Given(aiter(stream), stream, closes)
-        self._cleaned = adrive(_Core(splice), self._given)
-
-    async def aclose(self) -> None:
-        """End the iteration and close the stream."""
-        await self._cleaned.aclose()
-        await self._given.aclose()  # where the iteration had not begun
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._cleaned
-
-    async def __anext__(self) -> bytes:
-        return await anext(self._cleaned)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self.aclose()
+        given = Given(aiter(stream), stream, closes)
+        super().__init__(given, adrive(_Core(splice), given))

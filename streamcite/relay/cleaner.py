@@ -24,7 +24,8 @@ from streamcite.openai.frames import DONE, json_reader, read_any_json
 from streamcite.openai.objects import fields
 from streamcite.openai.responses_core import ResponsesCore
 from streamcite.openai.responses_objects import ResponsesCleaner
-from streamcite.openai.texts import NewStage, Text
+from streamcite.openai.stage import NewStage
+from streamcite.openai.texts import Text
 from streamcite.options import ParserOptions
 from streamcite.sse import ServerSentEvent, SSEDecoder, encode, encode_json
 
