@@ -31,7 +31,7 @@ COMMA := ,
 # Tests that take no branch of the core which the others leave: they run without the tracer, which doubles their time.
 UNTRACED := $(filter-out %_hostile.py %_views.py,$(wildcard tests/test_openai_*.py tests/test_cli*.py \
 	tests/test_testing*.py tests/test_splice*.py)) $(addprefix tests/test_,$(addsuffix .py,benchmarks clean_sse \
-	conftest demo examples imports readme reference report sse_wire ui_browser ui_native upstreams))
+	conftest demo examples imports peers readme reference report sse_wire ui_browser ui_native upstreams))
 CORE_FILES := $(subst $(EMPTY) ,$(COMMA),$(CORE:%=*/site-packages/streamcite/%.py))
 
 help: ## List the targets

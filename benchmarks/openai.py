@@ -38,7 +38,7 @@ from .report import Figure
 from .shapes import make
 from .timing import fastest
 
-_httpx: Any = import_module("httpx2" if find_spec("httpx2") else "httpx")  # what this version of the client rides on
+HTTPX: Any = import_module("httpx2" if find_spec("httpx2") else "httpx")  # what this version of the client rides on
 
 CHUNKS = 2_000
 QUICK = {"chunks": 500, "passes": 3}
@@ -193,9 +193,9 @@ def _client_of(wire: Sequence[bytes]) -> AsyncOpenAI:
         yield encode("[DONE]")
 
     def answer(_: Any) -> Any:
-        return _httpx.Response(200, headers={"content-type": "text/event-stream"}, content=body())
+        return HTTPX.Response(200, headers={"content-type": "text/event-stream"}, content=body())
 
-    transport = _httpx.AsyncClient(transport=_httpx.MockTransport(answer))
+    transport = HTTPX.AsyncClient(transport=HTTPX.MockTransport(answer))
     return AsyncOpenAI(api_key="any", base_url="http://in.memory/v1", http_client=transport)
 
 

@@ -1,0 +1,88 @@
+"""What each peer costs, for some shapes, for answers that grow, and for more and more citations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from io import StringIO
+
+from benchmarks.core import NullParser, read_fed
+from benchmarks.report import Figure, Point
+from benchmarks.shapes import ENGLISH, apart, cited, make, prose
+from benchmarks.timing import fastest
+from streamcite import CitationParser
+
+from .reading import Peer
+
+SHAPES = ["no citation", "1 per 200", "1 per 20, 20 distinct", "1 per 20, all distinct", "one start, then prose"]
+# Citations in 1,000 characters.
+DENSITIES = [0, 1, 2, 5, 10, 20, 40]
+SHORTEST = 125
+OURS = "streamcite"
+
+
+def read(peer: Peer, deltas: Sequence[str]) -> None:
+    """Read deltas, and write what is to be seen of each piece, as the readers of the core's benchmark do."""
+    reader = peer.start()
+    feed, write = reader.feed, StringIO().write
+    for delta in deltas:
+        if peer.replaces:
+            feed(delta)
+            continue
+        for piece in feed(delta):
+            write(str(piece))
+    reader.close()
+
+
+def figures(peers: Sequence[Peer], deltas: int, passes: int) -> Iterator[Figure]:
+    """Measure all, one figure after the other.
+
+    Args:
+        peers: who reads.
+        deltas: about how many deltas an answer has, the longest of those that grow.
+        passes: how often each is run; the fastest counts.
+    """
+    for name in SHAPES:
+        times = _times(peers, make(name, deltas).deltas, passes)
+        for peer, spent in times.items():
+            if peer not in (OURS, "null"):
+                yield Figure(f"{peer} / {OURS}: {name}", spent / times[OURS])
+    yield from _growing([peer for peer in peers if peer.fast], deltas, passes)
+    yield from _denser([peer for peer in peers if peer.fast and not peer.replaces], deltas, passes)
+
+
+def _growing(peers: Sequence[Peer], longest: int, passes: int) -> Iterator[Figure]:
+    length = SHORTEST
+    while length <= longest:
+        for peer, ratio in _beside_null(peers, make("1 per 200", length).deltas, passes):
+            yield Figure(f"{peer} / null: {length} deltas", ratio, point=Point("length", peer, length))
+        length *= 2
+
+
+def _denser(peers: Sequence[Peer], deltas: int, passes: int) -> Iterator[Figure]:
+    for density in DENSITIES:
+        parts = cited(1_000 // density, 20, 4 * deltas) if density else prose(ENGLISH, 4 * deltas)
+        for peer, ratio in _beside_null(peers, apart(4)([raw for raw, _ in parts]), passes):
+            yield Figure(f"{peer} / null: {density} in 1,000", ratio, point=Point("density", peer, density))
+
+
+def _beside_null(peers: Sequence[Peer], deltas: Sequence[str], passes: int) -> Iterator[tuple[str, float]]:
+    times = _times(peers, deltas, passes)
+    yield from ((peer, spent / times["null"]) for peer, spent in times.items() if peer != "null")
+
+
+def _times(peers: Sequence[Peer], deltas: Sequence[str], passes: int) -> dict[str, float]:
+    """Time a pass of each, and of the null parser; ours without the pieces that stand for events here."""
+    readers: dict[str, Callable[[], object]] = {"null": partial(read_fed, NullParser, deltas)}
+    for peer in peers:
+        translation = peer.translate("".join(deltas))
+        if peer.name == OURS:
+            readers[OURS] = partial(read_fed, CitationParser, deltas)
+        elif translation is not None:
+            own = deltas if translation.text == "".join(deltas) else [*_cut(translation.text)]
+            readers[peer.name] = partial(read, peer, own)
+    return fastest(readers, passes=passes)
+
+
+def _cut(text: str) -> Iterator[str]:
+    return (text[at : at + 4] for at in range(0, len(text), 4))
