@@ -16,14 +16,15 @@ from .session import Mutant, run
 
 # The least part of the changes to a module that its tests must notice.
 LEAST = 0.95
-CASES = "tests/test_parser.py -k 'as_given or whole or by_character or option'"
-PARSER = "tests/test_parser_properties.py tests/test_parser.py"
+CASES = "-m mutation.cases"
+PYTEST = "-m pytest -q -x -p no:cacheprovider"
+PARSER = f"{PYTEST} tests/test_parser_properties.py tests/test_parser.py"
 STREAMS = "tests/test_splice.py tests/test_splice_render.py tests/test_clean_sse.py"
-# The tests of a module: arguments of pytest, for one run behind the other.
+# The tests of a module: arguments of Python, for one run behind the other.
 MODULES: Mapping[str, Sequence[str]] = {
     "streamcite/parser.py": [CASES, PARSER],
-    "streamcite/format.py": ["tests/test_format.py", CASES, PARSER],
-    "streamcite/relay/splice.py": ["tests/test_splice_faults.py", STREAMS],
+    "streamcite/format.py": [CASES, f"{PYTEST} tests/test_format.py", PARSER],
+    "streamcite/relay/splice.py": [f"{PYTEST} tests/test_splice_faults.py", f"{PYTEST} {STREAMS}"],
 }
 EXPLAINED = Path(__file__).with_name("survivors.toml")
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-COPIED = ("streamcite", "tests", "benchmarks", "pyproject.toml")
+COPIED = ("streamcite", "tests", "benchmarks", "mutation", "pyproject.toml")
 # An operator is replaced by one or two others that mean something for what it works on; a shift in the place of a
 # sum is noticed by whatever runs the line, and would only make the score look better.
 LEFT_OUT = re.compile(
@@ -50,7 +50,7 @@ def run(module: str, tests: Sequence[str]) -> list[Mutant]:
 
     Args:
         module: the path of its file.
-        tests: arguments of pytest, for one run behind the other until one fails.
+        tests: arguments of Python, for one run behind the other until one fails.
     """
     with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
         copy = Path(folder)
@@ -72,8 +72,8 @@ def run(module: str, tests: Sequence[str]) -> list[Mutant]:
 
 
 def _write_settings(copy: Path, module: str, tests: Sequence[str]) -> None:
-    pytest = f"{shlex.quote(sys.executable)} -m pytest -q -x -p no:cacheprovider"
-    runs = [f"timeout {TIMEOUTS[number > 0]} {pytest} {each}" for number, each in enumerate(tests)]
+    python = shlex.quote(sys.executable)
+    runs = [f"timeout {TIMEOUTS[number > 0]} {python} {each}" for number, each in enumerate(tests)]
     settings = {
         "module-path": module,
         "timeout": float(len(tests) * TIMEOUTS[1]),
