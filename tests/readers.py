@@ -78,3 +78,19 @@ def run_readers() -> Iterator[Readers]:
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
                 pipe.close()
+
+
+def message_of(completion: Any) -> Any:
+    """Give the message of a completion without what numbers annotations in a stream."""
+    message = completion["choices"][0]["message"]
+    for annotation in message.get("annotations") or ():
+        del annotation["index"]
+    return {name: value for name, value in message.items() if value is not None or name == "refusal"}
+
+
+def without_parsed(value: Any) -> Any:
+    """Take away what a client parses of a text for programs."""
+    if isinstance(value, dict):
+        parsed = {"parsed", "output_parsed", "output_text"}
+        return {name: without_parsed(each) for name, each in value.items() if name not in parsed}
+    return list(map(without_parsed, value)) if isinstance(value, list) else value

@@ -20,7 +20,7 @@ from streamcite.ui.openai_responses import OpenAIResponsesEncoder, model_respons
 from streamcite.ui.protocol import HEADERS, Encoder, new_encoder
 from tests.http_peer import Peer
 from tests.linting import cite
-from tests.readers import Reader, ReadError, Readers, run_readers
+from tests.readers import Reader, ReadError, Readers, message_of, run_readers, without_parsed
 from tests.rendering import SOURCES, answers, cuts, feeds
 
 CHAT: Any = {"completion_id": "chatcmpl-1", "model": "m", "created": 7}
@@ -41,22 +41,6 @@ def sent(encoder: Encoder, fed: Sequence[Sequence[ResolvedEvent]]) -> bytes:
 
 def flat(fed: Sequence[Sequence[ResolvedEvent]]) -> list[ResolvedEvent]:
     return [event for events in fed for event in events]
-
-
-def message_of(completion: Any) -> Any:
-    """Give the message of a completion without what numbers annotations in a stream."""
-    message = completion["choices"][0]["message"]
-    for annotation in message.get("annotations") or ():
-        del annotation["index"]
-    return {name: value for name, value in message.items() if value is not None or name == "refusal"}
-
-
-def without_parsed(value: Any) -> Any:
-    """Take away what a client parses of a text for programs."""
-    if isinstance(value, dict):
-        parsed = {"parsed", "output_parsed", "output_text"}
-        return {name: without_parsed(each) for name, each in value.items() if name not in parsed}
-    return list(map(without_parsed, value)) if isinstance(value, list) else value
 
 
 @given(answers, cuts)

@@ -38,6 +38,12 @@ def test_an_error_is_at_least_an_end_that_is_none() -> None:
     assert Lines().fail("secret") == [b"id: 0\ndata: {}\n\n", b'id: 1\ndata: {"complete":false}\n\n']
 
 
+def test_an_error_may_stand_behind_the_frames_of_another_encoder() -> None:
+    encoder = Lines()
+    encoder.skip(7)
+    assert encoder.fail("dead") == [b'id: 7\ndata: {"complete":false}\n\n']
+
+
 @pytest.mark.parametrize("events", ["text", 1])
 def test_events_are_no_text(events: Iterable[ResolvedEvent]) -> None:
     encoder = Lines()

@@ -122,7 +122,7 @@ class _Body:
                     if not bare:
                         group.start_soon(self._watch, group.cancel_scope)
                         if ping is not None:
-                            group.start_soon(self._keep_alive, ping)
+                            group.start_soon(self._keep_alive, ping, group.cancel_scope)
                         await self._write(given.deltas.__anext__)
                     await self._end()
                 finally:
@@ -167,7 +167,7 @@ class _Body:
             raise _Left from None
         self._sent = monotonic()
 
-    async def _keep_alive(self, ping: float) -> None:
+    async def _keep_alive(self, ping: float, scope: CancelScope) -> None:
         """Send a comment whenever nothing was taken for so long, nor waits to be."""
         while not self._ended:
             wait = ping if self._sending else self._sent + ping - monotonic()
@@ -175,8 +175,11 @@ class _Body:
                 await sleep(wait)
                 continue
             self._pinged = Event()
-            with suppress(_Left):
+            try:
                 await self._give({"type": "http.response.body", "body": PING, "more_body": True})
+            except _Left:
+                scope.cancel()
+                return
             self._pinged.set()
             self._pinged = None
 

@@ -6,7 +6,7 @@ One await chain: nothing is read ahead, and no task is left behind.
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
 from typing import Any, Self, TypeAlias
 
 from anyio import move_on_after
@@ -23,7 +23,10 @@ from .protocol import Encoder
 __all__ = ["BROKE_OFF", "AnswerFrames", "Complete", "Events"]
 
 Events: TypeAlias = (
-    AsyncIterable[AnyEvent] | Iterable[AnyEvent] | AsyncOpening[AsyncIterable[AnyEvent]] | Opening[Iterable[AnyEvent]]
+    AsyncIterable[AnyEvent]
+    | Iterable[AnyEvent]
+    | AbstractAsyncContextManager[AsyncIterable[AnyEvent]]
+    | AbstractContextManager[Iterable[AnyEvent]]
 )
 Complete: TypeAlias = bool | Callable[[], bool] | None
 
