@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help test lint demo bench report mutate clean
+.PHONY: help test lint demo bench report mutate clean docs
 
 PYTHON ?= python3
 ARGS ?=
@@ -31,7 +31,7 @@ COMMA := ,
 # Tests that take no branch of the core which the others leave: they run without the tracer, which doubles their time.
 UNTRACED := $(filter-out %_hostile.py %_views.py,$(wildcard tests/test_openai_*.py tests/test_cli*.py \
 	tests/test_testing*.py tests/test_splice*.py)) $(addprefix tests/test_,$(addsuffix .py,benchmarks clean_sse \
-	conftest demo examples imports peers readme reference report sse_wire ui_browser ui_native ui_response_wire upstreams))
+	conftest demo docs examples imports peers readme reference report sse_wire ui_browser ui_native ui_response_wire upstreams))
 CORE_FILES := $(subst $(EMPTY) ,$(COMMA),$(CORE:%=*/site-packages/streamcite/%.py))
 
 help: ## List the targets
@@ -68,6 +68,9 @@ mutate: $(VENV)/dev.stamp ## Change the core in hundreds of ways, and say which 
 	$(PIP) install --group mutate
 	nice -n 19 $(BIN)/python -m mutation $(ARGS)
 
+docs: $(VENV)/docs.stamp ## Make the documentation, in .venv/site
+	NO_MKDOCS_2_WARNING=1 $(VENV)/docs/bin/mkdocs build --quiet --strict --site-dir $(VENV)/site
+
 clean: ## Remove the environment and all that was built
 	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find $(CODE) -name __pycache__ -prune -exec rm -rf {} +
@@ -92,6 +95,13 @@ $(VENV)/cli.stamp: $(VENV)/wheel.stamp
 $(VENV)/bench.stamp: $(VENV)/wheel.stamp
 	$(PIP) install --no-deps --force-reinstall "$(WHEEL)"
 	$(PIP) install "$(WHEEL)[all]" --group bench
+	@touch $@
+
+# Apart from the rest, which it would bring other versions of.
+$(VENV)/docs.stamp: $(VENV)/wheel.stamp
+	rm -rf $(VENV)/docs
+	$(BIN)/python -m venv --without-pip $(VENV)/docs
+	$(PIP) --python $(VENV)/docs install "$(WHEEL)[all]" --group docs
 	@touch $@
 
 $(VENV)/dev.stamp: $(VENV)/wheel.stamp
