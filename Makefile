@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help test lint demo bench report mutate clean docs
+.PHONY: help test lint demo bench report fuzz mutate clean docs
 
 PYTHON ?= python3
 ARGS ?=
@@ -12,7 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WHEEL = $$(echo $(VENV)/wheel/*.whl)
-CODE := streamcite tests benchmarks examples mutation
+CODE := streamcite tests benchmarks examples fuzz mutation
 # Directories are listed too: their time changes when a file is removed.
 PACKAGE := pyproject.toml README.md LICENSE $(shell find streamcite -name __pycache__ -prune -o -print)
 # npm packages that the tests run; what comes from PyPI stands in pyproject.toml.
@@ -31,7 +31,8 @@ COMMA := ,
 # Tests that take no branch of the core which the others leave: they run without the tracer, which doubles their time.
 UNTRACED := $(filter-out %_hostile.py %_views.py,$(wildcard tests/test_openai_*.py tests/test_cli*.py \
 	tests/test_testing*.py tests/test_splice*.py)) $(addprefix tests/test_,$(addsuffix .py,benchmarks clean_sse \
-	conftest demo docs examples imports peers readme reference report sse_wire ui_browser ui_native ui_response_wire upstreams))
+	conftest demo docs examples fuzz imports peers readme reference report sse_wire ui_browser ui_native \
+	ui_response_wire upstreams))
 CORE_FILES := $(subst $(EMPTY) ,$(COMMA),$(CORE:%=*/site-packages/streamcite/%.py))
 
 help: ## List the targets
@@ -62,6 +63,13 @@ bench: $(VENV)/bench.stamp ## Measure each part against what it stands on, and p
 report: $(VENV)/bench.stamp ## Measure all, or the parts that ARGS names again, and write benchmarks/REPORT.md
 	-$(BIN)/python -m benchmarks $(ARGS) --json $(VENV)/bench.json
 	$(BIN)/python -m benchmarks report --json $(VENV)/bench.json
+
+# Five minutes; a fault that was found ends it, and stands in .venv/fuzz: `python -m fuzz TARGET FILE` shows it again.
+fuzz: $(VENV)/dev.stamp ## Attack parser, decoder and splice with inputs that a fuzzer makes; ARGS may be --seconds N, each
+	$(PIP) install --group fuzz
+	nice -n 19 $(BIN)/python -m fuzz parser $(ARGS)
+	nice -n 19 $(BIN)/python -m fuzz sse $(ARGS)
+	nice -n 19 $(BIN)/python -m fuzz splice $(ARGS)
 
 # Hours of one processor, so that the rest of the machine goes first.
 mutate: $(VENV)/dev.stamp ## Change the core in hundreds of ways, and say which no test notices; ARGS names a file

@@ -18,13 +18,15 @@ from .session import Mutant, run
 LEAST = 0.95
 CASES = "-m mutation.cases"
 PYTEST = "-m pytest -q -x -p no:cacheprovider"
-PARSER = f"{PYTEST} tests/test_parser_properties.py tests/test_parser.py"
-STREAMS = "tests/test_splice.py tests/test_splice_render.py tests/test_clean_sse.py"
+PROPERTIES = f"{PYTEST} tests/test_parser_properties.py"
+PARSER = f"{PYTEST} tests/test_parser.py"
+FAULTS = f"{PYTEST} tests/test_splice_faults.py"
+STREAMS = f"{PYTEST} tests/test_splice_render.py tests/test_clean_sse.py tests/test_splice.py"
 # The tests of a module: arguments of Python, for one run behind the other.
 MODULES: Mapping[str, Sequence[str]] = {
-    "streamcite/parser.py": [CASES, PARSER],
-    "streamcite/format.py": [CASES, f"{PYTEST} tests/test_format.py", PARSER],
-    "streamcite/relay/splice.py": [f"{PYTEST} tests/test_splice_faults.py", f"{PYTEST} {STREAMS}"],
+    "streamcite/parser.py": [CASES, PROPERTIES, PARSER],
+    "streamcite/format.py": [CASES, f"{PYTEST} tests/test_format.py", PROPERTIES, PARSER],
+    "streamcite/relay/splice.py": [FAULTS, STREAMS],
 }
 EXPLAINED = Path(__file__).with_name("survivors.toml")
 
@@ -43,7 +45,7 @@ def main() -> int:
 
 
 def _report(module: str, explained: Mapping[str, str]) -> int:
-    mutants = run(module, MODULES[module])
+    mutants = run(module, MODULES[module], explained)
     survivors = [mutant for mutant in mutants if mutant.survived]
     score = 1 - len(survivors) / len(mutants)
     print(f"{module}: {len(mutants) - len(survivors)} of {len(mutants)} changes noticed, {score:.1%}", flush=True)

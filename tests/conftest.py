@@ -31,9 +31,10 @@ sys.path.append(str(Path(__file__).parents[1]))
 # No deadline: the machine's speed is no property of the code. In CI the examples are the same in every run, so that a
 # change is never red by the luck of another one's.
 settings.register_profile("quick", max_examples=25, deadline=None, derandomize=True)
-settings.register_profile("default", max_examples=200, deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.register_profile("default", max_examples=200, deadline=None)
+settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
 settings.register_profile("nightly", max_examples=5_000, deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
 
 
 @pytest.fixture(params=["asyncio", "trio"])
