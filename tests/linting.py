@@ -27,6 +27,7 @@ MARKDOWN = (
 PIECES = (
     *(MARKER, MARKER, MARKER, cite("block-7"), cite("x9"), cite("turn0file1", "#"), "\ue200cite\ue202turn0file1 a"),
     *("\ue200", "\ue201", "\ue202", *MARKDOWN, "\r\n", "\r", "<b>", "</b>", "<div>\n", "turn0file1", "block-7"),
-    *("【", "】", ".", "。", "\0", "\ud800", "\u3000"),
+    *("【", "】", ".", "。", "\0", "\ud800", "\u3000", "!", ".NET", ":", "://a(", ")", "\u200b"),
+    *("<p>", "</p>\n", "<!--", "-->", "[^1]:", "[x] ", "<pre>\n", "\ue200ci"),
 )
 answers = st.lists(st.sampled_from(PIECES), max_size=25).map("".join)

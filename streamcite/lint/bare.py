@@ -19,7 +19,8 @@ _CHARACTER = (
 _LETTER = re.compile(_CHARACTER)
 _WORD = re.compile(f"{_CHARACTER}+")
 # The form of a tool's results. The path of an address is passed over: it names no source, whatever it holds.
-_ADDRESS = re.compile(r"://[!#-&*-;=?-Z_a-z~]*")
+_PATH = "[!#-&*-;=?-Z_a-z~]*"
+_ADDRESS = re.compile(rf"://{_PATH}(?:\({_PATH}\){_PATH})*")
 _RESULT = re.compile(f"{_ADDRESS.pattern}|({RESULT_ID})")
 _BEFORE = re.compile(rf"{_CHARACTER}_{{0,2}}\Z")
 _BEHIND = re.compile(f"_{{0,2}}{_CHARACTER}")

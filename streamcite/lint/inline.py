@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from markdown_it.utils import EnvType  # not in all versions
 
 # What HTML has for emphasis and code, as far as it is in use.
-_TAG = re.compile(r"<(/?)(b|strong|i|em|code|pre)(?=[\s/>])[^<>]*>", re.IGNORECASE)
+_NAME = r"<(/?)(b|strong|i|em|code|pre)(?=[\s/>])"
+_TAG = re.compile(f"{_NAME}[^<>]*>", re.IGNORECASE)
+_WHOLE_TAG = re.compile(f"{_NAME}.*", re.IGNORECASE | re.DOTALL)
 _CODE_TAGS = ("code", "pre")
 
 # Without one of these there is neither.
@@ -99,7 +101,7 @@ def read_inline(content: str, env: EnvType) -> Marked:
             emphasis.append((opened.pop(), token.meta["at"]))
         elif token.type == "code_inline":
             code.append((token.meta["at"] + 1, token.meta["end"] - 1))
-        elif token.type == "html_inline" and (found := _TAG.fullmatch(token.content)):
+        elif token.type == "html_inline" and (found := _WHOLE_TAG.match(token.content)):
             tags.add(found, token.meta["at"])
     return Marked(Spans(code), Spans(emphasis))
 

@@ -13,6 +13,7 @@ from streamcite.options import ParserOptions
 from streamcite.parser import parse
 from streamcite.resolve import Resolver, Scope
 from streamcite.source import Source
+from streamcite.sources import Sources
 
 from . import sentences
 from .bare import BareIds
@@ -76,6 +77,8 @@ class Linter:
         resolver = Resolver({} if sources is None else sources, scope=scope, format=format)
         self._structure = _structure_class()
         self._sources = sources
+        self._scope = scope
+        self._format = format
         self._resolver = None if sources is None else resolver
         self._lines_required = lines == "required"
         self._closed = False
@@ -86,6 +89,7 @@ class Linter:
         self._markers: list[Spot] = []
         # The citations of whose ids one is unknown, by index, and what was known of them.
         self._pending: dict[int, tuple[Spot, tuple[Link, ...]]] = {}
+        self._cites = False  # whether it cites, or tried to
         self._bare_ids = BareIds()
         self._punctuation = Punctuation()
 
@@ -146,9 +150,15 @@ class Linter:
             findings += self._bare_ids.close(text, self._sources)
         if self._markers:
             findings += self._misplaced(self._structure(text, [marker.position for marker in self._markers]))
-        elif any(source.citable for source in (self._sources or {}).values()):
+        elif not self._cites and self._may_be_cited():
             findings.append(Spot(0, self._read, 0).report("uncited", sentences.UNCITED))
         return findings
+
+    def _may_be_cited(self) -> bool:
+        """Say whether any source was given that an answer may cite."""
+        sources = self._sources or {}
+        is_stale = sources.is_stale if self._scope == "answer" and isinstance(sources, Sources) else None
+        return any(source.citable and not (is_stale and is_stale(id)) for id, source in sources.items())
 
     def _resolve(self, event: AnyEvent) -> list[Finding]:
         if self._resolver is None or isinstance(event, Cited | Resolved):
@@ -164,6 +174,7 @@ class Linter:
         spot = Spot(self._read, self._read + len(event.raw), self._shown)
         if isinstance(event, Malformed):
             findings.append(spot.report("malformed-marker", sentences.malformed(event.reason)))
+            self._cites = self._cites or self._begins_citation(event.raw)
         elif isinstance(event, Citation):
             findings += self._look_at_citation(event, spot)
         elif isinstance(event, Cited):
@@ -187,6 +198,7 @@ class Linter:
 
     def _look_at_citation(self, citation: Citation, spot: Spot, cited: Cited | None = None) -> list[Finding]:
         findings = []
+        self._cites = True
         if citation.repaired:
             findings.append(spot.report("repaired-marker", sentences.repaired(citation)))
         if cited is None:
@@ -194,6 +206,15 @@ class Linter:
         if cited.pending:
             self._pending[cited.index] = spot, cited.links
         return findings + self._look_at_links(spot, (), cited.links, pending=cited.pending)
+
+    def _begins_citation(self, raw: str) -> bool:
+        """Say whether what could not be read may be what is left of a citation, not of another marker."""
+        if not raw.startswith(self._format.start):
+            return False
+        rest = raw.removeprefix(self._format.start).removesuffix(self._format.stop)
+        family, delimiter, _ = rest.partition(self._format.delimiter)
+        families = self._format.families
+        return family in families if delimiter else any(each.startswith(family) for each in families)
 
     def _update(self, resolved: Resolved) -> list[Finding]:
         if resolved.index not in self._pending:
@@ -215,9 +236,15 @@ class Linter:
                 continue
             if link.problem is not None:
                 findings.append(spot.report(link.problem, sentences.problem(link, link.problem)))
-            if self._lines_required and reference.locator is None and (not link.source or link.source.unit == "lines"):
+            if self._lines_required and reference.locator is None and self._has_lines(link.source):
                 findings.append(spot.report("missing-lines", sentences.missing_lines(reference)))
         return findings
+
+    def _has_lines(self, source: Source | None) -> bool:
+        """Say whether lines of a source can be named, as far as is known."""
+        if source is None or source.unit != "lines":
+            return source is None
+        return self._resolver is None or len(source.lines) > 0  # what another one has resolved may come without text
 
     def _misplaced(self, structure: Structure) -> list[Finding]:
         findings = []
@@ -229,9 +256,10 @@ class Linter:
                 findings.append(marker.report("in-emphasis", sentences.IN_EMPHASIS))
             if place.on_fence_line:
                 findings.append(marker.report("on-fence-line", sentences.ON_FENCE_LINE))
-        for line, markers in groupby(self._markers, key=lambda marker: structure.line(marker.position)):
-            if structure.is_alone(line):
-                findings.append(_all_of(list(markers)).report("alone", sentences.ALONE))
+        for line, group in groupby(self._markers, key=lambda marker: structure.line(marker.position)):
+            markers = list(group)
+            if structure.is_alone(line) and not structure.places[markers[0].position].in_code:
+                findings.append(_all_of(markers).report("alone", sentences.ALONE))
         gathered = len(self._markers) >= _GATHERED and self._markers[0].position > structure.last_word
         if gathered and structure.several:
             findings.append(_all_of(self._markers).report("all-at-end", sentences.all_at_end(len(self._markers))))

@@ -25,9 +25,15 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"\w")
 # A line without words: blanks, marks of Markdown, punctuation of any script.
 _NO_WORDS = re.compile(
-    r"[\s!-/:-@\[-`{-~\u00a1\u00a7\u00ab\u00b6\u00b7\u00bb\u00bf\u2010-\u205e\u3000-\u3003\u3008-\u301f\u3030"
-    r"\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]*"
+    r"[\s!-/:-@\[-`{-~\u00a1\u00a7\u00ab\u00ad\u00b6\u00b7\u00bb\u00bf\u061c\u200b-\u205e\u2060-\u2069\u3000-\u3003"
+    r"\u3008-\u301f\u3030\ufeff\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]*"
 )
+# Marks that have letters: of a footnote, a task that is done, a paragraph in HTML, a blank.
+_MARKS = re.compile(
+    r"\[\^[^\[\]\s]+\]:|(?<!\S)\[[xX]\](?!\S)|(?<![`\\])(?:</?(?:p|br|div|li)(?:\s[^<>]*)?/?>|&nbsp;)", re.IGNORECASE
+)
+# What a reader does not see of HTML.
+_UNSEEN = re.compile(r"<!--.*?(?:-->|\Z)|<[A-Za-z/!?][^<>]*>?", re.DOTALL)
 # What stands beside a marker that may make a difference; and one mark on either side of it.
 _BESIDE = re.compile("[*_`~]")
 _BETWEEN = re.compile(r"([*_`~])\1")
@@ -66,7 +72,7 @@ class Structure:
         self._leaves = Leaves(f"{text}\n", self.places, _reader(), env)
         paragraphs, last = 0, None
         for leaf in self._leaves.all:
-            if leaf.kind in ("text", "heading", "cell") and _WORD.search(leaf.token.content):
+            if leaf.kind not in ("code", "fence") and _WORD.search(_shown(leaf)):
                 last = leaf
                 paragraphs += leaf.is_paragraph
         self.several: bool = paragraphs > 1
@@ -80,9 +86,13 @@ class Structure:
     def is_alone(self, line: int) -> bool:
         """Say whether a line is without words, so that what was cut out of it stood alone; not in code and tables."""
         leaves = self._leaves.on(line)
-        if leaves and leaves[0].kind not in ("text", "heading"):
+        if leaves and leaves[0].kind not in ("text", "heading", "html"):
             return False
-        return bool(_NO_WORDS.fullmatch(self._leaves.lines[line])) or (not leaves and line in self._leaves.items)
+        written = self._leaves.lines[line]
+        rest = _MARKS.sub("", written)
+        if leaves and leaves[0].kind == "html" and rest == written:
+            return False
+        return bool(_NO_WORDS.fullmatch(rest)) or (not leaves and line in self._leaves.items)
 
     def _find(self, env: EnvType) -> None:
         """Find the places of all points."""
@@ -105,10 +115,17 @@ class Structure:
                 self.places |= _places(leaf.token.content, found, env)
 
     def _last_word(self, text: str, leaf: Leaf) -> int:
-        point = self._leaves.starts[leaf.end] - 1
-        while not _WORD.match(text, point):
+        begin, point = self._leaves.starts[leaf.begin], self._leaves.starts[leaf.end] - 1
+        if leaf.kind == "html":
+            text = text[:begin] + _UNSEEN.sub(lambda tag: " " * len(tag[0]), text[begin:point])
+            point = len(text) - 1
+        while point > begin and not _WORD.match(text, point):  # in HTML, marks of a quote may close a tag
             point -= 1
         return point
+
+
+def _shown(leaf: Leaf) -> str:
+    return _UNSEEN.sub("", leaf.token.content) if leaf.kind == "html" else leaf.token.content
 
 
 @cache

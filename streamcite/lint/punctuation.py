@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from .findings import Finding, Spot
 
 # The guide's rule: a marker comes after these.
-_MARKS = frozenset(".,;:!?。，、；：！？．")  # noqa: RUF001  # marks of Chinese and Japanese
+_ASCII = frozenset(".,;:!?")
+_MARKS = _ASCII | frozenset("。，、；：！？．")  # noqa: RUF001  # marks of Chinese and Japanese
 _BLANKS = " \t\xa0\u3000"
 # In Markdown no exclamation mark, but what opens an image.
 _IMAGE = "!["
+# Behind a blank these begin a word, and end none: .NET, .5, :smile:, ./path, !=
+_WORD = re.compile(r"[.,;:!?][A-Za-z0-9_/=-]")
 _MESSAGE = "Move the marker behind the punctuation that follows it."
 
 
@@ -17,8 +22,9 @@ class Punctuation:
 
     def __init__(self) -> None:
         self._before = ""  # the last character of the text that is no blank
+        self._apart = True  # whether a blank, or nothing, stands at its end
         self._markers: list[Spot] = []  # those at its end
-        self._waiting = ""  # what may open an image behind them
+        self._waiting = ""  # what may begin something else behind them
 
     def mark(self, spot: Spot) -> list[Finding]:
         """Take a marker."""
@@ -30,13 +36,14 @@ class Punctuation:
         """Take the next text, which is not empty."""
         findings: list[Finding] = []
         if self._markers:
-            behind = self._waiting + text[: len(_IMAGE)]
-            if behind == _IMAGE[0]:
+            behind = (self._waiting + text[:2])[:2]
+            if len(behind) == 1 and (behind in _ASCII if self._apart else behind == _IMAGE[0]):
                 self._waiting = behind
                 return []
             findings = self._settle(behind)
         if shown := text.rstrip(_BLANKS):
             self._before = shown[-1]
+        self._apart = text[-1].isspace()
         return findings
 
     def close(self) -> list[Finding]:
@@ -44,9 +51,10 @@ class Punctuation:
         return self._settle(self._waiting) if self._waiting else []
 
     def _settle(self, behind: str) -> list[Finding]:
-        misplaced = behind[0] in _MARKS and not behind.startswith(_IMAGE) and self._before not in _MARKS
+        is_mark = behind[0] in _MARKS and behind != _IMAGE and not (self._apart and _WORD.match(behind))
+        misplaced = is_mark and self._before not in _MARKS
         findings = [spot.report("before-punctuation", _MESSAGE) for spot in self._markers] if misplaced else []
         if self._waiting:
-            self._before, self._waiting = self._waiting, ""
+            self._before, self._apart, self._waiting = self._waiting, False, ""
         self._markers.clear()
         return findings
