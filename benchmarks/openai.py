@@ -41,7 +41,7 @@ from .timing import fastest
 HTTPX: Any = import_module("httpx2" if find_spec("httpx2") else "httpx")  # what this version of the client rides on
 
 CHUNKS = 2_000
-QUICK = {"chunks": 500, "passes": 3}
+QUICK = {"chunks": 200, "passes": 2}
 EVENT_LIMIT = 0.02
 OBJECT_LIMIT = 0.05
 # The densest one is only told: what is added there is mostly what the parser costs.

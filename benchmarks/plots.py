@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from .report import Figure
 
 OURS = "streamcite"
+
+# The points of each line, or the one of each bar.
+Lines: TypeAlias = dict[str, list[tuple[Any, float]]]
 
 
 @dataclass(frozen=True)
@@ -61,11 +65,13 @@ def draw(figures: Iterable[Figure], folder: Path) -> dict[str, str]:
     # Text stays text, and the same figures give the same file.
     settings = {"svg.fonttype": "none", "svg.hashsalt": "streamcite", "axes.spines.top": False}
     files: dict[str, str] = {}
+    series = dict.fromkeys(each for lines in found.values() for each in lines)
+    colours = dict(zip(series, cycle(pyplot.get_cmap("tab10").colors)))
     with matplotlib.rc_context({**settings, "axes.spines.right": False, "font.size": 9}):
         for name, lines in found.items():
             plot = PLOTS[name]
             canvas, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
-            (_bars if all(len(each) == 1 for each in lines.values()) else _lines)(axes, lines, plot)
+            (_bars if all(len(each) == 1 for each in lines.values()) else _lines)(axes, lines, plot, colours)
             axes.set_title(plot.title, loc="left")
             files[name] = f"{name}.svg"
             canvas.savefig(folder / files[name], metadata={"Date": None})
@@ -73,32 +79,43 @@ def draw(figures: Iterable[Figure], folder: Path) -> dict[str, str]:
     return files
 
 
-def points(figures: Iterable[Figure], plot: str) -> dict[str, list[tuple[Any, float]]]:
+def points(figures: Iterable[Figure], plot: str) -> Lines:
     """Give the lines of a plot: for each series, its points."""
-    found: dict[str, list[tuple[Any, float]]] = {}
+    found: Lines = {}
     for figure in figures:
         if figure.point and figure.point.plot == plot:
             found.setdefault(figure.point.series, []).append((figure.point.x, figure.value))
     return found
 
 
-def _lines(axes: Any, drawn: dict[str, list[tuple[Any, float]]], plot: Plot) -> None:
+def _lines(axes: Any, drawn: Lines, plot: Plot, colours: Mapping[str, Any]) -> None:
     for series, line in drawn.items():
         width = 2.5 if series == OURS else 1
-        axes.plot(*zip(*sorted(line), strict=True), marker="o", markersize=3, linewidth=width, label=series)
+        axes.plot(
+            *zip(*sorted(line), strict=True),
+            color=colours[series],
+            marker="o",
+            markersize=3,
+            linewidth=width,
+            label=series,
+        )
     if plot.straight:
         axes.set_ylim(bottom=0)
     else:
         axes.set_xscale("log")
         axes.set_yscale("log")
+        places = sorted({x for line in drawn.values() for x, _ in line})
+        axes.set_xticks(places, [f"{place:,}" for place in places])
+        axes.minorticks_off()
+        axes.yaxis.set_major_formatter("{x:g}")
     axes.set_xlabel(plot.below)
     axes.set_ylabel(plot.beside)
     axes.legend(frameon=False, fontsize=8)
 
 
-def _bars(axes: Any, drawn: dict[str, list[tuple[Any, float]]], plot: Plot) -> None:
+def _bars(axes: Any, drawn: Lines, plot: Plot, colours: Mapping[str, Any]) -> None:
     names = [*reversed(drawn)]
     values = [drawn[name][0][1] for name in names]
-    bars = axes.barh(names, values, color=["C0" if OURS in name else "0.75" for name in names])
+    bars = axes.barh(names, values, color=[colours[name] if OURS in name else "0.75" for name in names])
     axes.bar_label(bars, fmt="%.2f", padding=3)
     axes.set_xlabel(plot.beside)

@@ -93,7 +93,7 @@ def _limit(figure: Figure) -> str:
 def _verdict(figure: Figure) -> str:
     if figure.limit is None:
         return ""
-    return f"**missed by {figure.value / figure.limit - 1:.0%}**" if figure.missed else "met"
+    return f"**missed by {figure.value / figure.limit - 1:.1%}**" if figure.missed else "met"
 
 
 def _escaped(text: str) -> str:

@@ -124,12 +124,13 @@ def _leave_out(session: Any, path: Path) -> None:
     work = import_module("cosmic_ray.work_item")
     skipped = work.WorkResult(worker_outcome=work.WorkerOutcome.SKIPPED)
     unread = list(_unread(ast.parse(path.read_text(encoding="utf-8"))))
-    for item in session.pending_work_items:
-        (mutation,) = item.mutations
-        if LEFT_OUT.match(mutation.operator_name) or any(
-            begin <= mutation.start_pos and mutation.end_pos <= end for begin, end in unread
-        ):
-            session.set_result(item.job_id, skipped)
+
+    def is_left_out(mutation: Any) -> bool:
+        is_read = not any(begin <= mutation.start_pos and mutation.end_pos <= end for begin, end in unread)
+        return bool(LEFT_OUT.match(mutation.operator_name)) or not is_read
+
+    jobs = [item.job_id for item in session.pending_work_items if any(map(is_left_out, item.mutations))]
+    session.set_multiple_results(jobs, skipped)
 
 
 def _unread(tree: ast.AST) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:

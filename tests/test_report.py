@@ -107,7 +107,7 @@ def test_the_report_tells_each_figure_beside_its_limit(suite: list[dict[str, int
     text = (tmp_path / "REPORT.md").read_text("utf-8")
     assert "Measured on: Python 3." in text
     assert "1 of 2 are met." in text
-    assert "* speed \\| of one: **missed by 10%** (1.10 of 1)" in text
+    assert "* speed \\| of one: **missed by 10.0%** (1.10 of 1)" in text
     assert "| speed of two | 0.50 | 1 | met |" in text
     assert "| told | 3600 |  |  |" in text
     assert "### Who does what" in text

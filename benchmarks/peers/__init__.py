@@ -12,7 +12,7 @@ from .client import Client
 from .melody import Melody, translate
 from .reading import Ours, Peer
 
-QUICK = {"deltas": 500, "passes": 1, "every": False}
+QUICK = {"deltas": 1_000, "passes": 1, "every": False}
 
 OURS = Peer("streamcite", "this library", Ours)
 ALGORITHMS = [
@@ -34,7 +34,7 @@ def figures(*, deltas: int = 8_000, passes: int = 5, every: bool = True) -> Iter
     """Measure what each peer costs, and what it does with the cases of the parser.
 
     Args:
-        deltas: about how many deltas an answer has, the longest of those that grow.
+        deltas: about how many deltas the longest answer has.
         passes: how often each is run; the fastest counts.
         every: whether each case is cut in two at every place.
     """
