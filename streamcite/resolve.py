@@ -6,9 +6,11 @@ out as it is, and what becomes known of it later follows in an event of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Reversible, Set
 from dataclasses import replace
 from functools import partial
+from heapq import heappop, heappush
+from itertools import islice
 from typing import Any, Literal, TypeAlias, Unpack, get_args
 
 from . import json_values
@@ -70,8 +72,8 @@ class Resolver:
     """
 
     __slots__ = (
-        "_arrived", "_awaited", "_cited", "_closed", "_due", "_format", "_moved", "_numbers", "_open", "_registry",
-        "_scope", "_size", "_sources",
+        "_arrived", "_awaited", "_cited", "_closed", "_due", "_format", "_in_order", "_moved", "_numbers",
+        "_open", "_registry", "_scope", "_size", "_sources",
     )  # fmt: skip
 
     def __init__(
@@ -84,6 +86,10 @@ class Resolver:
             raise TypeError(f"format: must be a CitationFormat, not {type(format).__name__}")
         self._sources = sources
         self._registry = sources if isinstance(sources, Sources) else None
+        # What is new in these stands last; others may keep another order.
+        self._in_order: Reversible[str] | None = (
+            sources if isinstance(sources, Sources) or type(sources) is dict else None
+        )
         self._scope = scope
         self._format = format
         self._closed = False
@@ -94,7 +100,7 @@ class Resolver:
         self._awaited: dict[str, list[int]] = {}  # the pending citations that an unknown id stands in
         self._size = 0  # how many sources there were when unknown ids were looked for last
         self._arrived: dict[str, Source | None] = {}  # what that look found; at the end, that nothing came
-        self._due: list[int] = []  # the pending citations of which that is to be told, the next one last
+        self._due: list[int] = []  # a heap of the pending citations of which that is to be told, some twice
 
     @property
     def pending(self) -> bool:
@@ -128,10 +134,10 @@ class Resolver:
 
         Between two steps a source may come, and `snapshot` is the state behind the event that was given last.
 
-        What is pending costs nothing while the mapping has not grown. Each time it has, all unknown ids are looked up,
-        or all sources where these are fewer; and each citation of which a source came is told anew with all its links,
-        as many as ``max_marker`` leaves room for. So sources that come one by one, each between two events, take the
-        square of their number; those that come together take one look.
+        What is pending costs nothing while the mapping has not grown. Each time it has, what is new in a ``dict`` or in
+        `Sources` is looked at; in another mapping all unknown ids, or all sources where these are fewer, so that there
+        sources that come one by one take the square of their number. Each citation of which a source came is told anew
+        with all its links, as many as ``max_marker`` leaves room for.
 
         Args:
             waiting: what a parser handed out, the next event last. It is taken out when it is its turn, behind what
@@ -149,7 +155,7 @@ class Resolver:
             if len(self._sources) != self._size or (self._closed and not self._due):
                 self._look()
             if self._due:
-                return self._update(self._due.pop())
+                return self._update(self._next_due())
         if waiting:
             if self._closed:
                 raise ResolverClosed("take() after the end: make a new resolver for a new answer")
@@ -266,17 +272,29 @@ class Resolver:
         arrived = self._come()
         if self._closed and not arrived and not self._due:
             arrived = dict.fromkeys(self._awaited)
-        if arrived:
-            # As one list in order, also where some of it was there: so it is also found behind a snapshot in between.
-            self._arrived = {**self._arrived, **arrived} if self._due else arrived
-            touched = {index for source_id in arrived for index in self._awaited.pop(source_id)}
-            self._due = sorted(touched.union(self._due), reverse=True)
+        if not self._due:
+            self._arrived.clear()
+        self._arrived.update(arrived)
+        for source_id in arrived:
+            for index in self._awaited.pop(source_id):
+                heappush(self._due, index)
+
+    def _next_due(self) -> int:
+        index = heappop(self._due)
+        while self._due and self._due[0] == index:
+            heappop(self._due)
+        return index
 
     def _come(self) -> dict[str, Source | None]:
         """Give the sources with an awaited id that came since this was asked last."""
-        self._size = size = len(self._sources)
-        # The fewer are looked up among the more, so that many unknown ids cost no more than many sources do.
-        candidates = tuple(self._sources) if size < len(self._awaited) else self._awaited
+        seen, size = self._size, len(self._sources)
+        self._size = size
+        candidates: Iterable[str] = self._awaited
+        if self._in_order is not None and not self._closed and 0 <= seen <= size:
+            candidates = (*islice(reversed(self._in_order), size - seen),)
+        elif size < len(self._awaited):
+            # The fewer are looked up among the more, so that many unknown ids cost no more than many sources do.
+            candidates = (*self._sources,)
         return {
             source_id: source
             for source_id in candidates

@@ -68,6 +68,9 @@ class Sources(Mapping[str, Source]):
     def __iter__(self) -> Iterator[str]:
         return iter(self._sources)
 
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._sources)
+
     def __len__(self) -> int:
         return len(self._sources)
 
