@@ -16,13 +16,14 @@ CODE := streamcite tests benchmarks examples fuzz mutation
 # Directories are listed too: their time changes when a file is removed.
 PACKAGE := pyproject.toml README.md LICENSE $(shell find streamcite -name __pycache__ -prune -o -print)
 # npm packages that the tests run; what comes from PyPI stands in pyproject.toml.
-NPM := @copilotkit/aimock@~1.43.0 ai6@npm:ai@~6.0.326 ai7@npm:ai@~7.0.173 axe-core@~4.10.0 openai@^6.49.0 \
+NPM := @ai-sdk/openai@^3.0.0 @copilotkit/aimock@~1.43.0 ai6@npm:ai@~6.0.326 ai7@npm:ai@~7.0.173 axe-core@~4.10.0 openai@^6.49.0 \
 	playwright-core@~1.55.0 typescript@~5.9.0
 # The modules whose every branch a test must take.
 CORE := annotations ask body choose driver event_streams events fields files format grammar guide history ids json_values links \
 	lint/bare lint/findings lint/inline lint/linter lint/markdown lint/punctuation lint/sentences \
 	markdown/contents markdown/leaves material/content material/joining material/messages material/read \
-	material/render material/safe material/scan options parser prompt render/cited render/flow render/html \
+	material/render material/safe material/scan options parser prompt relay/apis relay/asked \
+	relay/config relay/found relay/headers relay/memory relay/target relay/whole render/cited render/flow render/html \
 	render/inlines render/lines render/links render/markdown render/newlines render/pieces render/plain \
 	render/stage render/structure render/terminal resolve source sources spacing sse/decode sse/encode stream \
 	ui/ai_sdk ui/frames ui/openai_chat ui/openai_responses ui/places ui/protocol ui/response units
@@ -31,8 +32,8 @@ COMMA := ,
 # Tests that take no branch of the core which the others leave: they run without the tracer, which doubles their time.
 UNTRACED := $(filter-out %_hostile.py %_views.py,$(wildcard tests/test_openai_*.py tests/test_cli*.py \
 	tests/test_testing*.py tests/test_splice*.py)) $(addprefix tests/test_,$(addsuffix .py,benchmarks clean_sse \
-	conftest demo docs examples fuzz imports peers readme reference report sse_wire ui_browser ui_native \
-	ui_response_wire upstreams))
+	conftest demo docs examples fuzz imports peers readme reference relay relay_command relay_load \
+	relay_peers report sse_wire ui_browser ui_native ui_response_wire upstreams))
 CORE_FILES := $(subst $(EMPTY) ,$(COMMA),$(CORE:%=*/site-packages/streamcite/%.py))
 
 help: ## List the targets

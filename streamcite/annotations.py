@@ -14,13 +14,19 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from .events import Citation, Event, raw_of
+from .links import Cited, Link
+from .resolve import Resolver
 from .source import Source, check_sources
+from .units import line_range
 
 Unit: TypeAlias = Literal["codepoint", "utf16"]
 When: TypeAlias = Literal["streamed", "final", "off"]
 Annotation: TypeAlias = dict[str, Any]
 # The annotations of one citation, which stands at an offset.
 Shape: TypeAlias = Callable[[Iterable[Source], int], list[Annotation]]
+
+# What an annotation holds beside what the API knows, under a name that is nobody else's.
+DETAILS = "streamcite"
 
 # What counts in the text, by the type of an annotation. The index of a file_path is no offset.
 _OFFSETS = {
@@ -38,6 +44,7 @@ class AnnotationOptions:
         sources: what citations point to, by source id; None: citations give no annotations.
         annotations: ``streamed``, each with the text before it; ``final``, all before the end; ``off``, none.
         unit: what offsets count: code points, or the UTF-16 units of JavaScript.
+        details: whether the annotations of a response also say, under the name `DETAILS`, what the APIs do not know.
 
     Raises:
         TypeError: ``sources`` is no mapping.
@@ -47,6 +54,7 @@ class AnnotationOptions:
     sources: Mapping[str, Source] | None = None
     annotations: When = "streamed"
     unit: Unit = "codepoint"
+    details: bool = False
 
     def __post_init__(self) -> None:
         if self.sources is not None:
@@ -55,18 +63,25 @@ class AnnotationOptions:
             if (value := getattr(self, name)) not in get_args(kind):
                 raise ValueError(f"{name}: must be one of {', '.join(map(repr, get_args(kind)))}, not {value!r}")
 
-    def annotator(self, shape: Shape) -> Annotator:
-        """Make what annotates one text."""
+    def annotator(self, shape: Shape, resolver: Resolver | None = None) -> Annotator:
+        """Make what annotates one text, with details if there is a resolver."""
         sources = self.sources if self.annotations != "off" else None
-        return Annotator(sources or {}, self.unit, shape)
+        return Annotator(sources or {}, self.unit, shape, resolver)
+
+    def resolver(self) -> Resolver | None:
+        """Make what tells the details of all texts of an answer, which number their sources together; or none."""
+        return Resolver(self.sources) if self.details and self.sources is not None else None
 
 
 class Annotator:
     """Give the annotations of one text, from its events in order."""
 
-    def __init__(self, sources: Mapping[str, Source], unit: Unit, shape: Shape) -> None:
+    def __init__(
+        self, sources: Mapping[str, Source], unit: Unit, shape: Shape, resolver: Resolver | None = None
+    ) -> None:
         self._sources = sources
         self._shape = shape
+        self._resolver = resolver
         self._size = size_in(unit)
         self._read = self._offset = 0
 
@@ -75,11 +90,23 @@ class Annotator:
         found: list[Annotation] = []
         for event in events[self._read :]:
             if isinstance(event, Citation):
-                found += self._shape(self._cited(event), self._offset)
+                found += self._annotations_of(event)
             else:
                 self._offset += self._size(str(event))
         self._read = len(events)
         return found
+
+    def _annotations_of(self, citation: Citation) -> list[Annotation]:
+        cited = self._cited(citation)
+        if self._resolver is None or not cited:
+            return self._shape(cited, self._offset)
+        *_, resolved = self._resolver.feed([citation])
+        links = resolved.links if isinstance(resolved, Cited) else ()
+        return [
+            annotation | {DETAILS: details_of([link for link in links if link.reference.source_id == source.id])}
+            for source in cited
+            for annotation in self._shape([source], self._offset)
+        ]
 
     def _cited(self, citation: Citation) -> list[Source]:
         """Give the sources of a citation that are known.
@@ -165,6 +192,23 @@ def responses_annotations(sources: Iterable[Source], offset: int) -> list[Annota
         }
         for source in sources
     ]
+
+
+def details_of(links: Sequence[Link]) -> dict[str, Any]:
+    """Say what annotations have no field for: what a citation's references to one source point to.
+
+    Returns:
+        ``number``: that of the source in the answer; ``passages``: of each reference the ``locator``, as the model
+        wrote it, and ``first_line`` and ``last_line``, from 1, which are None where it names none; ``problem``: the
+        first that a reference has, as in `Link`, if one has any.
+    """
+    passages = []
+    for link in links:
+        first, last = (link.reference.locator and line_range(link.reference.locator)) or (None, None)
+        passages.append({"locator": link.reference.locator, "first_line": first, "last_line": last})
+    details: dict[str, Any] = {"number": next((link.number for link in links), None), "passages": passages}
+    problems = [link.problem for link in links if link.problem]
+    return details | ({"problem": problems[0]} if problems else {})
 
 
 def _url_citation(source: Source, url: str, offset: int) -> Annotation:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from streamcite import Citation, Event, OtherMarker, Source, parse
 from streamcite.annotations import (
+    DETAILS,
     AnnotationOptions,
     CleanOffsets,
     Unit,
@@ -168,3 +169,31 @@ def test_sources_that_are_no_mapping_are_misuse(value: Any) -> None:
         TypeError, match=f"^sources: must be a mapping from id to Source, such as .*, not {type(value).__name__}$"
     ):
         AnnotationOptions(sources=value)
+
+
+def test_details_say_what_a_citation_points_to() -> None:
+    lines = Source("turn0file1", "\n" * 20, title="Handbook")
+    sources = {"turn0file1": lines, "turn0file2": Source("turn0file2", url="https://example.org/", document="one")}
+    options = AnnotationOptions(sources=sources, details=True)
+    resolver = options.resolver()
+    text = "a\ue200cite\ue202turn0file2\ue202turn0file1\ue202L2\ue202L8-L99\ue202none\ue201b"
+    text += "\ue200cite\ue202turn0file1\ue201"
+    found = options.annotator(responses_annotations, resolver).catch_up(parse(text))
+    whole = {"locator": None, "first_line": None, "last_line": None}
+    passages = [
+        {"locator": "L2", "first_line": 2, "last_line": 2},
+        {"locator": "L8-L99", "first_line": 8, "last_line": 99},
+    ]
+    assert [each.pop(DETAILS) for each in found] == [
+        {"number": 1, "passages": [whole]},
+        {"number": 2, "passages": passages, "problem": "unknown-lines"},
+        {"number": 2, "passages": [whole]},
+    ]
+    plain = AnnotationOptions(sources=sources)
+    assert plain.resolver() is None
+    assert plain.annotator(responses_annotations).catch_up(parse(text)) == found
+    # Another text of the answer goes on with the numbers.
+    (again,) = options.annotator(responses_annotations, resolver).catch_up(parse("\ue200cite\ue202turn0file1\ue201"))
+    assert again[DETAILS]["number"] == 2
+    nothing = options.annotator(responses_annotations, resolver)
+    assert nothing.catch_up(parse("\ue200cite\ue202none\ue201")) == []

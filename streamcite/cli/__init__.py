@@ -8,6 +8,7 @@ __all__ = ["main"]
 _EXTRAS = {
     **dict.fromkeys(["click", "rich", "markdown_it", "starlette", "uvicorn", "openai"], "cli"),
     **dict.fromkeys(["bs4", "markdownify", "pypdfium2"], "ask"),
+    **dict.fromkeys(["aiohttp", "prometheus_client", "httptools", "yarl"], "relay"),
 }
 
 

@@ -22,6 +22,7 @@ from .input import Utf8, json_deltas, open_input
 from .material import material
 from .output import Output, OutputClosed
 from .prompt import prompt
+from .relay import relay
 from .render import render
 from .report import report
 
@@ -66,6 +67,7 @@ streamcite.add_command(prompt)
 streamcite.add_command(material)
 streamcite.add_command(check)
 streamcite.add_command(render)
+streamcite.add_command(relay)
 
 
 def _reads_an_answer(command: _F) -> _F:

@@ -24,6 +24,8 @@ Show it with its citations, as text, Markdown, HTML or in the terminal:
   streamcite render answer.txt --sources sources.json
 Also while the answer is being written:
   some-model | streamcite clean
+Stand before an API, so that its clients see no markers:
+  streamcite relay --upstream https://api.openai.com/v1
 
 Exit status: 0 done; 1 check has found something; 2 bad use, bad input or a failure, which one line on standard error
 names; 130 interrupted; 141 where the reader of the output has gone.
@@ -202,4 +204,21 @@ Example:
   $ streamcite render answer.txt --sources s.json --to plain
   Till nine. (source 1)
 ...
+"""
+
+RELAY = """\
+Relay an OpenAI-compatible API, and clean its answers.
+
+Clients send their requests here in place of the API: chat completions and Responses come back without markers, streamed
+or not, with annotations of the sources that the request's own messages show. Everything else passes as it is. Keys come
+with the requests, and are neither kept nor logged.
+
+/healthz says that the relay runs, /metrics what it counted, for Prometheus. Told to end (SIGTERM, or Ctrl-C), it lets
+open streams finish. With the header "x-streamcite-findings: 1" a client is told what was found in its answer: in a
+header of the same name, or in a comment at the end of a stream.
+
+\b
+Example:
+  $ streamcite relay --upstream https://api.openai.com/v1
+  $ OPENAI_BASE_URL=http://127.0.0.1:8000/v1 python my_program.py
 """

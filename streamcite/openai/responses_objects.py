@@ -9,6 +9,7 @@ from typing import Any
 
 from streamcite.annotations import Annotation, AnnotationOptions, CleanOffsets, responses_annotations
 from streamcite.events import Citation, Event
+from streamcite.resolve import Resolver
 
 from .logprobs import TokenFilter
 from .objects import as_dict, drop, fields, get, get_index, get_list, get_str, put, put_list, replace_field
@@ -23,11 +24,14 @@ _PADDING = "obfuscation"
 class _Place:
     """What one text needs besides its events."""
 
-    def __init__(self, part: Part, options: AnnotationOptions, markup: Iterable[str]) -> None:
+    def __init__(
+        self, part: Part, options: AnnotationOptions, markup: Iterable[str], resolver: Resolver | None
+    ) -> None:
         self.part: Part = part
         self._markup = markup
         self._options = options if part.field == "output_text" else replace(options, annotations="off")
-        self._annotator = self._options.annotator(responses_annotations)
+        self._resolver = resolver
+        self._annotator = self._options.annotator(responses_annotations, resolver)
         self._text: Text | None = None
         self._offsets = CleanOffsets(options.unit)
         self._announced: list[Annotation] = []  # ours, and the API's that had an event of their own, in order
@@ -94,7 +98,9 @@ class _Place:
         hosted = get_list(holder, "annotations")
         for annotation in hosted:
             _move(annotation, offsets)
-        known = self._announced if current else self._options.annotator(responses_annotations).catch_up(events)
+        known = self._announced
+        if not current:
+            known = self._options.annotator(responses_annotations, self._resolver).catch_up(events)
         if known and get(holder, "type") == "output_text":
             put_list(holder, "annotations", known + [each for each in hosted if as_dict(each) not in known])
 
@@ -108,6 +114,7 @@ class ResponsesCleaner:
         self._final = options.annotations == "final"
         self._places: dict[Key, _Place] = {}
         self._announcements = _Announcements()
+        self._resolver = options.resolver()
         # A number changes only where events were put in, and the numbers of those left out before do not suffice.
         self._shift = 0  # how much further the sequence numbers are than those that came
         self._free = 0  # how many of events that were left out lie between the last one and the next
@@ -219,7 +226,7 @@ class ResponsesCleaner:
             yield from self._announce(place)
 
     def _begin(self, part: Part) -> _Place:
-        self._places[part.key] = _Place(part, self._options, self._core.markup)
+        self._places[part.key] = _Place(part, self._options, self._core.markup, self._resolver)
         return self._places[part.key]
 
     def _announce(self, *places: _Place) -> Iterator[Any]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
 from typing import Any, TypeAlias
 
 from streamcite import json_values
@@ -279,6 +279,16 @@ class TextsCore(ABC):
             if text.holds:
                 return False
         return True
+
+    @property
+    def held_size(self) -> int:
+        """Give how many characters are held, of all texts."""
+        return sum(len(text.held) for text in self._texts.values())
+
+    @property
+    def events(self) -> Iterator[Event]:
+        """Give the events of all texts so far."""
+        return chain.from_iterable(text.events for text in self._texts.values())
 
     @abstractmethod
     def more(self, chunk: Any) -> tuple[Text, list[Event]] | None:

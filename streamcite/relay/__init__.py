@@ -1,6 +1,7 @@
 """Bytes in, bytes out: what a proxy, or a handler of one's own, puts between a model's server and its readers."""
 
 from .clean_sse import CleanSSE
+from .found import Found
 from .splice import Splice, SpliceClosed
 
-__all__ = ["CleanSSE", "Splice", "SpliceClosed"]
+__all__ = ["CleanSSE", "Found", "Splice", "SpliceClosed"]

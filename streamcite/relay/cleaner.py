@@ -22,6 +22,7 @@ from streamcite.openai.chat_core import ChatCore, choices_of
 from streamcite.openai.chat_objects import ChatCleaner
 from streamcite.openai.frames import DONE, json_reader, read_any_json
 from streamcite.openai.objects import fields
+from streamcite.openai.parts import StreamResult
 from streamcite.openai.responses_core import ResponsesCore
 from streamcite.openai.responses_objects import ResponsesCleaner
 from streamcite.openai.stage import NewStage
@@ -31,6 +32,7 @@ from streamcite.sse import ServerSentEvent, SSEDecoder, encode, encode_json
 
 from .alike import Alike
 from .apis import Api, api_of
+from .found import Found, find
 from .marks import BACKSLASH
 from .written import Render, Written
 
@@ -58,6 +60,7 @@ class EventCleaner:
         watches: whether the server's own annotations must be read, as they would be moved or numbered.
         skipped: the frames that were not read; if the core is partial, all that came.
         room: for how many more bytes of these there is room.
+        changed: how many events were left out, put in, or encoded anew.
 
     Raises:
         ValueError, TypeError: as `CitationParser`.
@@ -80,10 +83,12 @@ class EventCleaner:
             written = partial(Written, render, wanted.sources, options.get("format", OPENAI))
             self._new_stage = lambda _: written()
         annotated = wanted.sources is not None and wanted.annotations != "off" and render is None
+        self._sources = wanted.sources
         self._counts = annotated or render is not None
         self._wanted = wanted if annotated else replace(wanted, sources=None)
         self._partial = not self._counts
         self._api: Api | None = api
+        self._core: ChatCore | ResponsesCore | None = None
         self._cleaner: Any = None
         self._from_json = json_reader()
         self.skipped: list[bytes] = []
@@ -96,6 +101,8 @@ class EventCleaner:
         self._text: Text | None = None  # the one of the events that are as `_like`,
         self._alike: Alike | None = None
         self._like = ServerSentEvent(b"")
+        self.changed: int = 0
+        self._ended = False
         self._settled = True  # whether nothing is held nor waits
         self.watches: bool = self._counts
         self.quiet: bool = False  # until the first event was read
@@ -140,6 +147,24 @@ class EventCleaner:
             self.keep(frame.removeprefix(_BOM))
         return cleaned + frame
 
+    @property
+    def held(self) -> int:
+        """Give how many characters are held, of all texts."""
+        return 0 if self._settled or self._core is None else self._core.held_size
+
+    def found(self) -> Found:
+        """Say what was found so far."""
+        return Found() if self._core is None else find(self._core.events, self._sources)
+
+    def result(self) -> StreamResult:
+        """Tell what came so far, with all text."""
+        if self._core is None:
+            return StreamResult(parts=(), usage=None, complete=False)
+        self.read_skipped()
+        if self._ended:
+            self._cleaner.end(stopped=False)
+        return self._core.result
+
     def read_alike(self, frame: bytes) -> bytes | None:
         """Clean an event that is as one of which nothing was left, but for its text; None: it must be read."""
         if self._text is None or self._alike is None or self._cleaner.needs_all:
@@ -152,6 +177,7 @@ class EventCleaner:
         elif self.skipped:
             self.read_skipped()
         if not (new := self._text.feed(delta)):  # it is held
+            self.changed += 1
             self.watches, self._settled, self.quiet, self.plain = True, False, False, False
             self._cleaner.leave_out()
             self._shift = self._cleaner.shift
@@ -167,6 +193,7 @@ class EventCleaner:
         """Settle what is held, and give what waits: the stream has ended, or ``stopped``."""
         if self._cleaner is None:
             return b""
+        self._ended = True
         if not self._settled:
             self.read_skipped()
         return self._frames_of(self._cleaner.end(stopped=stopped))
@@ -184,8 +211,10 @@ class EventCleaner:
         self._sent.append((value, event, frame))
         given = self._cleaner.read(value)
         cleaned = self._frames_of(given)
-        if not (given or self._sent) and (text := self._cleaner.text_of(value)):
-            self._learn(text, value, event, frame)
+        if not (given or self._sent):
+            self.changed += 1
+            if text := self._cleaner.text_of(value):
+                self._learn(text, value, event, frame)
         if self._sent and sum(len(waiting) for _, _, waiting in self._sent) > self._max_waiting:
             cleaned += self.end(stopped=False)
         return cleaned
@@ -199,6 +228,7 @@ class EventCleaner:
         """Make the core, which has read nothing."""
         self._api = api
         core = ChatCore(self._options) if api == "chat" else ResponsesCore(self._options)
+        self._core = core
         core.sure, core.partial = True, not self._counts  # it is the stream's, whatever it holds
         core.new_stage = self._new_stage
         self._needs_deltas = self._counts and api == "responses"
@@ -283,11 +313,13 @@ class EventCleaner:
     def _frame_of(self, item: dict[str, Any]) -> bytes:
         number = next((number for number, sent in enumerate(self._sent) if sent[0] is item), None)
         if number is None:
+            self.changed += 1
             self.watches = True
             return _encoded(item, event=item.get("type") if self._named else None, escaped=True)
         _, event, frame = self._sent.pop(number)
         if self._is_of(event.data, item):
             return frame
+        self.changed += 1
         self.watches = True
         retry = b"" if event.retry is None else b"retry: %d\n" % event.retry
         return retry + _encoded(item, event=event.event, id=event.id, escaped=event.data.isascii())

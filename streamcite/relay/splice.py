@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, get_args
 
 from streamcite.annotations import AnnotationOptions, Unit, When
 from streamcite.format import OPENAI
+from streamcite.openai.parts import StreamResult
 from streamcite.sources import Source
 from streamcite.sse import LineTooLong, ServerSentEvent, SSEDecoder
 from streamcite.sse.decode import DEFAULT_MAX_LINE
 
 from .apis import Api
 from .cleaner import EventCleaner
+from .found import Found
 from .marks import BACKSLASH, Marks
 from .written import Render
 
@@ -59,6 +61,9 @@ class Splice:
             text in front of a citation must be decoded, since the offsets of annotations count it.
         annotations: see there.
         unit: see there.
+        details: whether the annotations of a response also say, under ``streamcite``, what the API has no field for:
+            the ``number`` of the source in the answer, the ``passages`` with ``locator``, ``first_line`` and
+            ``last_line``, and the ``problem`` if there is one, as in `Link`.
         render: ``links`` or ``footnotes`` writes the citations of answers into their texts, as `MarkdownRenderer` does
             in this style, in the place of annotations. All text is decoded then; the end of a finished text waits for
             the next event that tells whether the answer goes on.
@@ -93,6 +98,7 @@ class Splice:
         sources: Mapping[str, Source] | None = None,
         annotations: When = "streamed",
         unit: Unit = "codepoint",
+        details: bool = False,
         render: Render | None = None,
         max_line: int = DEFAULT_MAX_LINE,
         **options: Unpack[ParserOptions],
@@ -101,7 +107,7 @@ class Splice:
             raise ValueError(f"render: must be 'links', 'footnotes' or None, not {render!r}")
         if api not in (None, "chat", "responses"):
             raise ValueError(f"api: must be 'chat', 'responses' or None, not {api!r}")
-        wanted = AnnotationOptions(sources=sources, annotations=annotations, unit=unit)
+        wanted = AnnotationOptions(sources=sources, annotations=annotations, unit=unit, details=details)
         self._decoder = SSEDecoder(max_line=max_line)
         self._events = EventCleaner(api, wanted, options, render=render, max_waiting=max_line)
         self._append = self._events.skipped.append
@@ -151,6 +157,24 @@ class Splice:
         if self._failure is not None:
             raise self._failure
         return self._feed_part(data)
+
+    @property
+    def held(self) -> int:
+        """Give how many characters of texts are held."""
+        return self._events.held
+
+    @property
+    def changed(self) -> int:
+        """Give how many events were left out, put in, or encoded anew."""
+        return self._events.changed
+
+    def found(self) -> Found:
+        """Say what was found so far, from what was read in any case."""
+        return self._events.found()
+
+    def result(self) -> StreamResult:
+        """Tell what came so far, as an event view does. What has passed unread is read for it."""
+        return self._events.result()
 
     def close(self, *, stopped: bool = False) -> bytes:
         """Say that the stream has ended.

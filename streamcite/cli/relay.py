@@ -1,0 +1,81 @@
+"""The command ``streamcite relay``: its options, and the file that may have them."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import click
+
+from . import texts
+
+
+@click.command(help=texts.RELAY)
+@click.option("--upstream", metavar="URL", help="The API to stand before, such as https://api.openai.com/v1.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="The port; 0: any free one."
+)
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="How many processes.")
+@click.option(
+    "--annotations",
+    type=click.Choice(["streamed", "final", "off"]),
+    help="When the annotations of citations come: each with its text, all before the end, or never.  "
+    "[default: streamed]",
+)
+@click.option(
+    "--unit",
+    type=click.Choice(["codepoint", "utf16"]),
+    help="What offsets count: code points, or the units of JavaScript.  [default: codepoint]",
+)
+@click.option(
+    "--render",
+    type=click.Choice(["links", "footnotes"]),
+    help="Write citations into the text as Markdown, for clients that know no annotations.",
+)
+@click.option(
+    "--remember",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Keep the last N answers, and give them back their markers when a client sends them again: models that see "
+    "none stop citing.  [default: 0]",
+)
+@click.option("--cors", multiple=True, metavar="ORIGIN", help="Let web pages of this origin ask; may be repeated.")
+@click.option("--config", "file", metavar="FILE", help="A TOML file with these settings, and more: see RelayConfig.")
+@click.option(
+    "--grace",
+    type=click.IntRange(0),
+    default=300,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long open streams may take to finish when the relay is told to end.",
+)
+def relay(*, host: str, port: int, workers: int, file: str | None, grace: int, **given: Any) -> None:
+    """Run a relay."""
+    # The servers and clients that this loads are no other command's.
+    from streamcite.relay.config import RelayConfig
+
+    settings = {} if file is None else _read(file)
+    settings |= {name: value for name, value in given.items() if value is not None and value != ()}
+    if "upstream" not in settings:
+        raise click.UsageError("--upstream is missing", click.get_current_context())
+    try:
+        config = RelayConfig.from_dict(settings)
+    except ValueError as error:
+        raise click.UsageError(str(error), click.get_current_context()) from None
+    from streamcite.relay.serve import run
+
+    try:
+        run(config, host=host, port=port, workers=workers, grace=grace)
+    except OSError as error:
+        raise click.ClickException(f"cannot listen on {host}, port {port}: {error.strerror or error}") from None
+
+
+def _read(file: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(Path(file).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise click.FileError(file, error.strerror or str(error)) from None
+    except ValueError as error:
+        raise click.ClickException(f"{file}: {error}") from None

@@ -1,0 +1,203 @@
+"""What becomes of an answer of the upstream: a stream is spliced, JSON is cleaned, all else passes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+
+from streamcite.annotations import AnnotationOptions
+from streamcite.openai.parts import StreamResult
+from streamcite.sources import Sources
+from streamcite.sse import LineTooLong
+
+from .apis import Api
+from .config import RelayConfig
+from .found import Found
+from .headers import FINDINGS, Header, stream_headers, to_client
+from .memory import Memory
+from .metrics import Metrics
+from .outgoing import Outgoing
+from .splice import Splice
+from .upstream import Answer, CutError
+from .whole import clean_body
+
+log: logging.Logger = logging.getLogger("streamcite.relay")
+
+_DONE = b"data: [DONE]\n\n"
+# An upstream ends its body right behind the last event. For one that does not, nobody waits any longer, in seconds.
+_LINGER = 1.0
+_MUCH = 2**18
+_OK = range(200, 300)
+
+
+class Answers:
+    """Send answers to clients.
+
+    Args:
+        config: of the relay.
+        memory: of the answers that were cleaned.
+        metrics: where all is counted.
+    """
+
+    def __init__(self, config: RelayConfig, memory: Memory, metrics: Metrics) -> None:
+        self._config = config
+        self._memory = memory
+        self._metrics = metrics
+
+    async def send(
+        self,
+        api: Api | None,
+        answer: Answer,
+        sources: Sources | None,
+        outgoing: Outgoing,
+        owner: bytes,
+        *,
+        findings: bool,
+    ) -> None:
+        """Send an answer.
+
+        Args:
+            api: whose it is; None if it passes as it comes.
+            answer: it.
+            sources: what its citations point to.
+            outgoing: where it goes.
+            owner: whose it is, for the memory.
+            findings: whether the client wants to be told what was found.
+
+        Raises:
+            CutError: it did not come to its end.
+        """
+        cors = bool(self._config.cors)
+        is_one = api is not None and answer.status in _OK
+        if is_one and api is not None and answer.media_type == "text/event-stream":
+            headers = stream_headers(to_client(answer.headers, cleaned=True, cors=cors))
+            await outgoing.start(answer.status, headers)
+            await self._stream(api, answer, sources, outgoing, owner, findings=findings)
+        elif is_one and api is not None and answer.media_type == "application/json":
+            headers = to_client(answer.headers, cleaned=True, cors=cors)
+            await self._whole(api, answer, sources, outgoing, owner, headers, findings=findings)
+        else:
+            # What was asked for without an encoding, and came with one, was decoded.
+            encoded = any(name.lower() == b"content-encoding" for name, _ in answer.headers)
+            await outgoing.start(
+                answer.status, to_client(answer.headers, cleaned=api is not None and encoded, cors=cors)
+            )
+            while data := await answer.next():
+                await outgoing.write(data)
+            await outgoing.end()
+
+    async def _stream(
+        self,
+        api: Api,
+        answer: Answer,
+        sources: Sources | None,
+        outgoing: Outgoing,
+        owner: bytes,
+        *,
+        findings: bool,
+    ) -> None:
+        splice = self._splice(api, sources)
+        feed, write, clock = splice.feed, outgoing.write, time.perf_counter
+        events, slowest, end = 0, 0.0, "left"
+        self._metrics.open.add(splice)
+        try:
+            while data := await answer.next():
+                begin = clock()
+                cleaned = feed(data)
+                took = clock() - begin
+                if took > slowest:
+                    slowest = took
+                events += data.count(b"\n\n")
+                if data.endswith(_DONE):
+                    await outgoing.end(cleaned + splice.close() + self._note(splice, findings=findings))
+                    end = "done"
+                    async with asyncio.timeout(_LINGER):
+                        while await answer.next():
+                            pass
+                    break
+                if cleaned:
+                    await write(cleaned)
+            else:
+                await outgoing.end(splice.close() + self._note(splice, findings=findings))
+                end = "done"
+        except (CutError, LineTooLong, TimeoutError) as error:
+            if end != "done":
+                end = "cut"
+                await write(splice.close(stopped=True) if not isinstance(error, LineTooLong) else b"")
+                raise CutError(str(error)) from error
+        finally:
+            self._metrics.open.discard(splice)
+            self._metrics.stream(api, end, events=events, changed=splice.changed, slowest=slowest)
+            self._tell(api, splice.found(), f"stream {end}, {events} events, {splice.changed} changed")
+            if end == "done" and splice.changed and self._config.remember:
+                self._remember(owner, splice.result())
+
+    async def _whole(
+        self,
+        api: Api,
+        answer: Answer,
+        sources: Sources | None,
+        outgoing: Outgoing,
+        owner: bytes,
+        headers: list[Header],
+        *,
+        findings: bool,
+    ) -> None:
+        body = bytearray()
+        while data := await answer.next():
+            body += data
+            if len(body) > self._config.max_body:
+                await outgoing.refuse(502, "The upstream's answer is larger than is read here.", "answer_too_large")
+                return
+        wanted = self._wanted(sources)
+        arguments = api, bytes(body), wanted, self._config.render if sources is not None else None
+        if len(body) > _MUCH:
+            cleaned, found, result = await asyncio.to_thread(clean_body, *arguments)
+        else:
+            cleaned, found, result = clean_body(*arguments)
+        self._tell(api, found, "whole")
+        if result is not None and self._config.remember:
+            self._remember(owner, result)
+        headers = [*headers, (b"content-length", b"%d" % len(cleaned))]
+        if findings:
+            headers.append((FINDINGS, _form(found)))
+        await outgoing.start(answer.status, headers)
+        await outgoing.end(cleaned)
+
+    def _wanted(self, sources: Sources | None) -> AnnotationOptions:
+        config = self._config
+        annotated = sources if config.annotations != "off" or config.render is not None else None
+        return AnnotationOptions(sources=annotated, annotations=config.annotations, unit=config.unit, details=True)
+
+    def _splice(self, api: Api, sources: Sources | None) -> Splice:
+        wanted = self._wanted(sources)
+        return Splice(
+            api=api,
+            sources=wanted.sources,
+            annotations=wanted.annotations,
+            unit=wanted.unit,
+            details=True,
+            render=self._config.render if sources is not None else None,
+        )
+
+    def _note(self, splice: Splice, *, findings: bool) -> bytes:
+        """Tell what was found where a stream can: in a comment, at its end."""
+        return b": streamcite " + _form(splice.found()) + b"\n\n" if findings else b""
+
+    def _remember(self, owner: bytes, result: StreamResult) -> None:
+        for part in result.parts:
+            if part.part.channel in ("answer", "commentary"):
+                self._memory.keep(owner, part.text, part.raw)
+
+    def _tell(self, api: Api, found: Found, how: str) -> None:
+        self._metrics.found(api, found)
+        log.info(
+            "%s %s, %d citations, %d malformed, %d unknown ids",
+            api, how, found.citations, found.malformed, len(found.unknown),
+        )  # fmt: skip
+
+
+def _form(found: Found) -> bytes:
+    return json.dumps(found._asdict(), separators=(",", ":")).encode()

@@ -1,0 +1,102 @@
+"""The relay in a server: uvicorn, with its limits, in one process or in several."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import logging
+import os
+import socket
+import tempfile
+from contextlib import ExitStack
+from typing import Any
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from .config import RelayConfig
+from .outgoing import RelayCut
+
+log: logging.Logger = logging.getLogger("streamcite.relay")
+
+_CONFIG = "STREAMCITE_RELAY"
+_METRICS = "PROMETHEUS_MULTIPROC_DIR"
+_KEEP_ALIVE = 60  # seconds: longer than clients keep a connection that they do not use
+_BACKLOG = 2048
+
+
+class _NoNoise(logging.Filter):
+    """Leave out the trace of what was cut on purpose, which the relay has told in a line, and advice on WebSockets."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        is_cut = bool(record.exc_info) and isinstance(record.exc_info[1], RelayCut)  # type: ignore[index]
+        return not is_cut and not record.getMessage().startswith(("Unsupported upgrade", "No supported WebSocket"))
+
+
+def app_from_environment() -> ASGIApp:
+    """Make the application in the process that serves it."""
+    from .app import create_app
+    from .protocol import LimitedProtocol
+
+    config = RelayConfig.from_dict(json.loads(os.environ[_CONFIG]))
+    LimitedProtocol.max_head, LimitedProtocol.head_timeout = config.max_head, config.head_timeout
+    _set_up_logging()
+    return create_app(config)
+
+
+def run(config: RelayConfig, *, host: str, port: int, workers: int, grace: int) -> None:
+    """Serve until the process is told to end. Streams that are open then have time to finish.
+
+    Args:
+        config: of the relay.
+        host: the address that it listens on.
+        port: the port, 0 for any that is free.
+        workers: how many processes.
+        grace: how many seconds streams may take.
+
+    Raises:
+        OSError: it cannot listen there.
+    """
+    _set_up_logging()
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server((host, port), family=family, backlog=_BACKLOG))
+        os.environ[_CONFIG] = config.to_json()
+        if workers > 1 and _METRICS not in os.environ:
+            # Each process counts for itself, in a file that all can read.
+            os.environ[_METRICS] = stack.enter_context(tempfile.TemporaryDirectory(prefix="streamcite-relay-"))
+        settings = uvicorn.Config(
+            f"{__name__}:{app_from_environment.__name__}",
+            factory=True,
+            workers=workers,
+            http=f"{__package__}.protocol:LimitedProtocol",
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=_KEEP_ALIVE,
+            timeout_graceful_shutdown=grace,
+        )
+        server = uvicorn.Server(settings)
+        shown = f"[{host}]" if family == socket.AF_INET6 else host
+        log.info("relay listening on http://%s:%d, upstream %s", shown, listener.getsockname()[1], config.upstream)
+        if workers > 1:
+            from uvicorn.supervisors import Multiprocess
+
+            # Older versions must be told what each process runs.
+            has_target = "target" in inspect.signature(Multiprocess).parameters
+            target: dict[str, Any] = {"target": server.run} if has_target else {}
+            Multiprocess(settings, sockets=[listener], **target).run()
+        else:
+            server.run(sockets=[listener])
+
+
+def _set_up_logging() -> None:
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s: %(message)s")
+    errors = logging.getLogger("uvicorn.error")
+    errors.setLevel(logging.WARNING)
+    if not any(isinstance(each, _NoNoise) for each in errors.filters):
+        errors.addFilter(_NoNoise())

@@ -1,0 +1,112 @@
+"""The command ``streamcite relay``, as a process of its own."""
+
+import json
+import signal
+import subprocess
+from contextlib import closing
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from streamcite.testing import serve
+from tests.chats import MARKER, streamed
+from tests.clients import new_client
+from tests.http_peer import Peer, request
+from tests.processes import PATIENCE
+from tests.raw_streams import body
+from tests.relays import ANSWER, CLEAN, ENV, PROGRAM, SHOWN, command
+
+
+def test_it_relays_in_several_processes_that_count_together() -> None:
+    with serve(ANSWER) as server, command("--upstream", server.base_url, "--workers", "2") as relay:
+        for _ in range(6):
+            with new_client(f"{relay.url}/v1") as client:
+                whole = client.chat.completions.create(model="answer", messages=SHOWN)
+                assert whole.choices[0].message.content == CLEAN
+        _, data = request(f"{relay.url}/metrics")
+        assert b'streamcite_relay_requests_total{api="chat",status="200"} 6.0' in data
+        relay.end()
+    assert any("2 citations, 1 malformed" in line for line in relay.lines)
+    assert not any("guest" in line or "Traceback" in line for line in relay.lines)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_lets_streams_finish_and_then_ends(peer: Peer, number: int) -> None:
+    first, rest = body(streamed(["It ", MARKER[:9]], None), done=False), body(streamed([MARKER[9:], "lasts."]))
+    go = peer.gives_and_waits(first, rest)
+    with command("--upstream", peer.url) as relay:
+        with closing(HTTPConnection(urlsplit(relay.url).netloc, timeout=PATIENCE)) as connection:
+            connection.request("POST", "/v1/chat/completions", json.dumps({"stream": True}))
+            response = connection.getresponse()
+            assert b"It " in response.read1()
+            relay.process.send_signal(number)
+            go.set()
+            seen = response.read()
+        assert b"lasts." in seen
+        assert seen.endswith(b"data: [DONE]\n\n")
+        assert relay.wait() in (-number, 128 + number)
+    assert not any("Traceback" in line for line in relay.lines)
+
+
+def test_a_cut_is_told_in_a_line(peer: Peer) -> None:
+    peer.answer = lambda exchange: exchange.give(body(streamed(["It "], None), done=False), cut=True)
+    with command("--upstream", peer.url) as relay:
+        with closing(HTTPConnection(urlsplit(relay.url).netloc, timeout=PATIENCE)) as connection:
+            connection.request("POST", "/v1/chat/completions", json.dumps({"stream": True}))
+            with pytest.raises(Exception, match="IncompleteRead"):
+                connection.getresponse().read()
+        relay.end()
+    assert any(line.startswith("WARNING: upstream: ") for line in relay.lines)
+    assert not any("Traceback" in line for line in relay.lines)
+
+
+def test_settings_may_stand_in_a_file_and_the_command_line_wins(tmp_path: Path) -> None:
+    file = tmp_path / "relay.toml"
+    with serve(ANSWER) as server:
+        file.write_text(
+            f'upstream = "{server.base_url}"\nrender = "links"\nmax_body = 1000000\nannotations = "final"\n'
+        )
+        for more, mark in (((), "](<https://example.org/hours>)"), (("--render", "footnotes"), "[^2]")):
+            with command("--config", str(file), *more) as relay, new_client(f"{relay.url}/v1") as client:
+                whole = client.chat.completions.create(model="answer", messages=SHOWN)
+                assert mark in (whole.choices[0].message.content or "")
+
+
+def failed(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    done = subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, timeout=PATIENCE, env=ENV)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+    return done
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "--upstream is missing"),
+        (["--upstream", "api.openai.com"], "upstream: must be a URL such as"),
+        (["--upstream", "http://a.example", "--render", "html"], "--render"),
+        (["--upstream", "http://a.example", "--host", "256.0.0.1"], "cannot listen on 256.0.0.1, port 8000"),
+        (["--config", "none.toml"], "none.toml"),
+    ],
+    ids=str,
+)
+def test_a_mistake_is_told_in_one_line(arguments: list[str], message: str) -> None:
+    assert message in failed(*arguments).stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("x", "relay.toml: "), ("key = 'secret'\nupstream = 'http://a.example'", "key: is no setting"), ("\xff", "")],
+)
+def test_a_mistake_in_a_file_too(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "relay.toml"
+    file.write_bytes(text.encode("latin-1"))
+    assert message in failed("--config", str(file)).stderr
+
+
+def test_a_port_that_is_taken(peer: Peer) -> None:
+    port: Any = urlsplit(peer.url).port
+    assert f"port {port}" in failed("--upstream", "http://a.example", "--port", str(port)).stderr

@@ -1,0 +1,365 @@
+"""The parts of the relay that do no I/O: where requests go, which headers pass, what is read of a request."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamcite import Reference, Source, Sources, clean, parse, render_blocks
+from streamcite.annotations import DETAILS, AnnotationOptions
+from streamcite.format import OPENAI
+from streamcite.openai import clean_completion, clean_response
+from streamcite.relay import Found
+from streamcite.relay.apis import api_of
+from streamcite.relay.asked import read_request
+from streamcite.relay.config import RelayConfig
+from streamcite.relay.found import find
+from streamcite.relay.headers import length_conflict, stream_headers, to_client, to_upstream, value_of
+from streamcite.relay.memory import MAX_TEXT, Memory
+from streamcite.relay.target import Target, join, target_of
+from streamcite.relay.whole import clean_body
+from tests import responses_streams as rs
+from tests import strategies as sc
+from tests.chats import MARKER
+from tests.chats import SOURCES as CHAT_SOURCES
+
+# The configuration
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"upstream": "api.openai.com"}, "upstream: must be a URL such as"),
+        ({"upstream": "ftp://a.example"}, "upstream: must be a URL such as"),
+        ({"upstream": "http://"}, "upstream: must be a URL such as"),
+        ({"upstream": "http://a:b"}, "upstream: must be a URL such as"),
+        ({"upstream": "http://a.example:99999"}, "upstream: must be a URL such as"),
+        ({"upstream": "http://a b"}, "upstream: must be a URL such as"),
+        ({"upstream": "http://ä.example"}, "upstream: must be a URL such as"),
+        ({"upstream": 5}, "upstream: must be a URL such as"),
+        ({"upstream": "http://[::1"}, "upstream: must be a URL such as"),
+        ({"upstream": "http://me:secret@a.example"}, "upstream: must have neither"),
+        ({"upstream": "http://a.example?x"}, "upstream: must have neither"),
+        ({"annotations": "never"}, "annotations: must be one of 'streamed', 'final', 'off'"),
+        ({"unit": "byte"}, "unit: must be one of"),
+        ({"render": "html"}, "render: must be one of None, 'links', 'footnotes'"),
+        ({"remember": -1}, "remember: must be a number from 0"),
+        ({"remember": 1.5}, "remember: must be a number from 0"),
+        ({"max_body": True}, "max_body: must be a number from 1"),
+        ({"read_timeout": float("inf")}, "read_timeout: must be a number from 0"),
+        ({"read_timeout": "5"}, "read_timeout: must be a number from 0"),
+        ({"cors": "*"}, "cors: must be a tuple"),
+        ({"cors": [5]}, "cors: must be a tuple"),
+        ({"key": "secret"}, "key: is no setting; there are upstream, annotations"),
+    ],
+    ids=str,
+)
+def test_a_wrong_setting_is_told(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}"):
+        RelayConfig.from_dict({"upstream": "https://a.example/v1", **settings})
+
+
+def test_settings_come_from_a_table() -> None:
+    config = RelayConfig(upstream="https://a.example:8443/v1", cors=("*",), render="links", connect_timeout=5)
+    assert RelayConfig.from_dict(json.loads(config.to_json())) == config
+    with pytest.raises(ValueError, match="upstream: must be given"):
+        RelayConfig.from_dict({})
+    with pytest.raises(ValueError, match="must be a table"):
+        RelayConfig.from_dict(["upstream"])
+
+
+# Where a request goes
+
+
+@pytest.mark.parametrize(
+    ("prefix", "path", "sent"),
+    [
+        ("/v1", "/v1/chat/completions", "/v1/chat/completions"),
+        ("/v1", "/chat/completions", "/v1/chat/completions"),
+        ("/v1/", "/v1/models", "/v1/models"),
+        ("/api/v1", "/v1/models", "/api/v1/models"),
+        ("/api/v1", "/api/v1/models", "/api/v1/models"),
+        ("/api/v1", "/models", "/api/v1/models"),
+        ("/v1", "/v1", "/v1"),
+        ("/v1", "/v10/models", "/v1/v10/models"),
+        ("/", "/openai/deployments/x/chat/completions", "/openai/deployments/x/chat/completions"),
+        ("", "//evil.example/x", "//evil.example/x"),
+    ],
+)
+def test_the_path_of_the_upstream_stands_before_that_of_the_request_once(prefix: str, path: str, sent: str) -> None:
+    assert join(prefix, path) == sent
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "api", "asks"),
+    [
+        ("POST", "/v1/chat/completions", "chat", True),
+        ("POST", "/v1/chat/completions/", "chat", True),
+        ("POST", "/openai/deployments/gpt/chat/completions", "chat", True),
+        ("POST", "/api/v1/responses", "responses", True),
+        ("GET", "/v1/responses/resp_1", "responses", False),
+        ("GET", "/v1/chat/completions/chatcmpl-1", "chat", False),
+        ("GET", "/v1/chat/completions", None, False),
+        ("GET", "/v1/responses/resp_1/input_items", None, False),
+        ("DELETE", "/v1/responses/resp_1", None, False),
+        ("POST", "/v1/responses/resp_1/cancel", None, False),
+        ("POST", "/v1/embeddings", None, False),
+        ("POST", "/v1/xchat/completions", None, False),
+        ("HEAD", "/v1/responses", None, False),
+    ],
+)
+def test_which_answers_are_cleaned(method: str, path: str, api: Any, asks: bool) -> None:
+    assert target_of(method, path, "") == Target(path, api, asks)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["", "*", "v1/x", "@evil.example", "/v1/../admin", "/v1/%2e%2E/admin", "/v1/.%2e/x", "/./x", "/v1\\..\\x", "/.."],
+)
+def test_a_path_that_is_none_or_leads_out_goes_nowhere(path: str) -> None:
+    assert target_of("POST", path, "/v1") is None
+
+
+@given(st.lists(st.sampled_from(["v1", "api", "chat", "..", ".", "%2e", "a", ""]), max_size=6))
+def test_no_path_leads_out_of_the_prefix(segments: list[str]) -> None:
+    target = target_of("GET", "/" + "/".join(segments), "/api/v1")
+    if target is not None:
+        assert target.path.startswith("/api/v1")
+        assert ".." not in target.path
+
+
+# Headers
+
+
+GIVEN = [
+    (b"Connection", b"keep-alive, X-Hop"), (b"X-Hop", b"1"), (b"Keep-Alive", b"5"), (b"TE", b"trailers"),
+    (b"Transfer-Encoding", b"chunked"), (b"Upgrade", b"h2c"), (b"Authorization", b"Bearer key"), (b"X-Own", b"1"),
+    (b"X-Own", b"2"), (b"Accept-Encoding", b"gzip"), (b"Host", b"relay"), (b"Content-Length", b"5"),
+    (b"Content-Digest", b"x"), (b"ETag", b"y"), (b"Access-Control-Allow-Origin", b"*"), (b"Cookie", b"a=b"),
+    (b"Set-Cookie", b"a=b"), (b"Content-Encoding", b"gzip"), (b"X-Streamcite-Findings", b"1"), (b"Range", b"bytes=0-"),
+]  # fmt: skip
+
+
+def test_what_is_of_one_connection_stays_and_all_else_passes() -> None:
+    own = [(b"x-own", b"1"), (b"x-own", b"2")]
+    sent = to_upstream(GIVEN, cleaned=False)
+    assert [header for header in sent if header[0] == b"x-own"] == own
+    names = {name for name, _ in sent}
+    assert names >= {b"authorization", b"cookie", b"accept-encoding", b"content-length", b"content-digest", b"range"}
+    hops = {b"connection", b"x-hop", b"keep-alive", b"te", b"transfer-encoding", b"upgrade", b"host"}
+    assert not names & {*hops, b"x-streamcite-findings"}
+    assert {name for name, _ in to_client(GIVEN, cleaned=False)} == (names | {b"x-streamcite-findings"})
+
+
+def test_what_tells_of_a_body_goes_with_it() -> None:
+    sent = to_upstream(GIVEN, cleaned=True, length=7)
+    assert sent.count((b"accept-encoding", b"identity")) == sent.count((b"content-length", b"7")) == 1
+    assert not {(b"accept-encoding", b"gzip"), (b"content-length", b"5")} & {*sent}
+    assert not {b"content-digest", b"range"} & {name for name, _ in sent}
+    given_back = {name for name, _ in to_client(GIVEN, cleaned=True, cors=True)}
+    assert not given_back & {b"content-length", b"content-digest", b"etag", b"content-encoding"}
+    assert not any(name.startswith(b"access-control") for name in given_back)
+    assert b"set-cookie" in given_back
+
+
+def test_a_stream_is_neither_kept_nor_gathered_on_its_way() -> None:
+    usual = [(b"cache-control", b"no-cache"), (b"x-accel-buffering", b"no")]
+    assert stream_headers([]) == usual
+    assert stream_headers([(b"cache-control", b"private")]) == [(b"cache-control", b"private"), usual[1]]
+
+
+@pytest.mark.parametrize(
+    ("headers", "conflict"),
+    [
+        ([b"content-length"], False),
+        ([b"transfer-encoding"], False),
+        ([b"Content-Length", b"content-length"], True),
+        ([b"content-length", b"Transfer-Encoding"], True),
+        ([b"transfer-encoding", b"transfer-encoding"], True),
+    ],
+)
+def test_a_length_that_is_told_twice(headers: list[bytes], conflict: bool) -> None:
+    assert length_conflict([(name, b"5") for name in headers]) is conflict
+
+
+def test_the_value_of_a_header_that_is_there_or_not() -> None:
+    assert (value_of(GIVEN, b"x-own"), value_of(GIVEN, b"none")) == (b"1", b"")
+
+
+# What a request shows and sends back
+
+
+SOURCES = Sources()
+SOURCES.add_block("Open from nine to five.", title="Hours", url="https://example.org/hours")
+SHOWN = str(render_blocks(SOURCES))
+
+
+@pytest.mark.parametrize(
+    ("api", "value"),
+    [
+        ("chat", {"messages": [{"role": "system", "content": SHOWN}]}),
+        ("chat", {"messages": [{"role": "user", "content": [{"type": "text", "text": SHOWN}]}]}),
+        ("chat", {"messages": [{"role": "tool", "content": SHOWN}]}),
+        ("responses", {"input": [{"role": "developer", "content": [{"type": "input_text", "text": SHOWN}]}]}),
+        ("responses", {"input": [{"type": "function_call_output", "output": SHOWN}]}),
+        ("responses", {"input": [], "instructions": SHOWN}),
+    ],
+)
+def test_sources_are_read_from_the_messages(api: Any, value: Any) -> None:
+    body = json.dumps(value).encode()
+    asked = read_request(api, body)
+    assert asked.body is body
+    assert asked.sources is not None
+    assert {id: (each.title, each.url, each.text) for id, each in asked.sources.items()} == {
+        "block1": ("Hours", "https://example.org/hours", "Open from nine to five.")
+    }
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(
+            b"",
+            b"{",
+            b"[1]",
+            b"5",
+            b"\xff",
+            b'{"messages": 5}',
+            b'{"messages": []}',
+            b'{"input": "text"}',
+            b"[" * 100_000,
+        ),
+        *(b'{"messages": [5, null, {"role": 1}]}', b'{"messages": [{"role": "assistant", "content": 5}]}'),
+    ],
+)
+def test_what_shows_nothing_passes_as_it_is(body: bytes) -> None:
+    for api in ("chat", "responses"):
+        asked = read_request(api, body, lambda shown: shown)
+        assert asked.body is body
+        assert (asked.sources, asked.restored) == (None, 0)
+
+
+def test_earlier_answers_get_back_their_markers() -> None:
+    raw = {"Yes.": f"Yes.{MARKER}", "No.": f"No.{MARKER}"}
+    part: Any = {
+        "type": "output_text",
+        "text": "No.",
+        "annotations": [{"type": "file_citation", DETAILS: {}}, {"a": 1}],
+    }
+    messages: Any = [
+        {"role": "assistant", "content": "Yes."},
+        {"role": "user", "content": "Yes."},
+        {"role": "assistant", "content": [part, {"type": "refusal", "refusal": "No."}, "No."]},
+        {"role": "assistant", "content": "Other."},
+    ]
+    body = json.dumps({"input": messages, "model": "any"}).encode()
+    asked = read_request("responses", body, lambda shown: raw.get(shown, shown))
+    messages[0]["content"] = raw["Yes."]
+    part |= {"text": raw["No."], "annotations": [{"a": 1}]}
+    assert json.loads(asked.body) == {"input": messages, "model": "any"}
+    assert asked.restored == 2
+
+
+def test_annotations_of_a_relay_are_not_sent_back_in_any_case() -> None:
+    part: Any = {"type": "output_text", "text": "No.", "annotations": [{"type": "file_citation", DETAILS: {}}]}
+    asked = read_request("responses", json.dumps({"input": [{"role": "assistant", "content": [part]}]}).encode())
+    assert json.loads(asked.body)["input"][0]["content"][0]["annotations"] == []
+
+
+def test_a_memory_keeps_the_last_for_their_owner() -> None:
+    memory = Memory(2)
+    memory.keep(b"me", "One.\n", "One.\ue200")
+    assert memory.restore(b"me", "One.") == memory.restore(b"me", " One.") == "One.\ue200"
+    assert memory.restore(b"you", "One.") == "One."
+    memory.keep(b"me", "Two.", "Two.\ue200")
+    memory.keep(b"me", "same", "same")
+    memory.keep(b"me", " ", " \ue200")
+    memory.keep(b"me", "long", "\ue200" * (MAX_TEXT + 1))
+    assert len(memory) == 2
+    assert memory.restore(b"me", "One.") == "One.\ue200"  # now used after the other
+    memory.keep(b"me", "Three.", "Three.\ue200")
+    assert [memory.restore(b"me", text) for text in ("One.", "Two.", "Three.")] == [
+        "One.\ue200",
+        "Two.",
+        "Three.\ue200",
+    ]
+    nothing = Memory(0)
+    nothing.keep(b"me", "One.", "One.\ue200")
+    assert len(nothing) == 0
+    assert nothing.restore(b"me", "One.") == "One."
+
+
+# Answers that are no stream
+
+
+@given(st.lists(sc.texts(sc.OPENAI), min_size=1, max_size=3), st.booleans(), st.sampled_from(["final", "off"]))
+def test_a_whole_answer_is_what_the_object_view_makes_of_it(texts: list[str], escapes: bool, when: Any) -> None:
+    texts = [text.encode("utf-8", "replace").decode() for text in texts]
+    choices = [{"index": at, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+               for at, text in enumerate(texts)]  # fmt: skip
+    completion = {"id": "1", "choices": choices, "odd": "\ue200"}
+    response = rs.response_of([rs.message(text) for text in texts])
+    views: Any = [("chat", completion, clean_completion), ("responses", response, clean_response)]
+    for api, value, view in views:
+        body = json.dumps(value, ensure_ascii=escapes).encode()
+        options: Any = {"sources": CHAT_SOURCES, "annotations": when}
+        cleaned, found, result = clean_body(api, body, AnnotationOptions(**options))
+        assert json.loads(cleaned) == json.loads(json.dumps(view(value, **options)))
+        assert (cleaned is body) == (json.loads(cleaned) == value)
+        assert result is not None
+        assert sum(len(part.citations) for part in result.parts) == found.citations
+        assert b"\\u" not in cleaned or escapes or b"\\u" in body
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"5", b"[]", b"{}", b'{"choices": 5}', b'{"error": "no"}', b"[" * 100_000])
+def test_what_is_no_answer_passes(body: bytes) -> None:
+    for api in ("chat", "responses"):
+        cleaned, found, result = clean_body(api, body, AnnotationOptions())
+        assert cleaned is body
+        assert (found, result) == (Found(), None)
+
+
+@pytest.mark.parametrize("status", ["completed", None, "incomplete"])
+def test_only_a_response_that_is_complete_completes_a_marker(status: str | None) -> None:
+    value = rs.response_of([rs.message(rs.UNCLOSED)]) | {"status": status}
+    for item in value["output"]:
+        item["status"] = status
+    _, found, _ = clean_body("responses", json.dumps(value).encode(), AnnotationOptions(sources=rs.SOURCES))
+    assert found.citations == (status != "incomplete")
+
+
+def test_citations_may_be_written_into_a_whole_answer() -> None:
+    source = Source("turn0file1", "text", title="Handbook", url="https://example.org/")
+    text = f"Yes.{MARKER} {OPENAI.write([Reference('turn9file9')])}"
+    body = json.dumps({"choices": [{"message": {"content": text}}]}).encode()
+    wanted = AnnotationOptions(sources={"turn0file1": source})
+    cleaned, found, _ = clean_body("chat", body, wanted, render="links")
+    message = json.loads(cleaned)["choices"][0]["message"]
+    assert "https://example.org/" in message["content"]
+    assert "annotations" not in message
+    assert found == Found(citations=2, unknown=("turn9file9",))
+
+
+@pytest.mark.parametrize(
+    ("value", "api"),
+    [
+        ({"choices": []}, "chat"),
+        ({"type": "response.created"}, "responses"),
+        ({"type": "ping"}, None),
+        ({"type": 5}, None),
+    ],
+)
+def test_an_event_tells_of_which_api_it_is(value: Any, api: Any) -> None:
+    assert api_of(value) == api
+
+
+@given(sc.texts(sc.OPENAI))
+def test_what_is_found_is_what_is_there(text: str) -> None:
+    events = parse(text)
+    found = find(events, {"turn0file1"})
+    kinds = [type(event).__name__ for event in events]
+    assert (found.citations, found.malformed) == (kinds.count("Citation"), kinds.count("Malformed"))
+    assert "turn0file1" not in found.unknown
+    assert clean(text) == "".join(map(str, events))
