@@ -18,6 +18,7 @@ SUITES: Mapping[str, str] = {
     "lint": "Checking an answer",
     "render": "Rendering while an answer streams",
     "splice": "Cleaning server-sent events",
+    "ui": "Sending an answer to a front end",
     "imports": "Importing the library",
     "peers": "Peers",
 }

@@ -1,12 +1,17 @@
 """What every protocol's encoder is, and how one is asked for."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import pytest
+from hypothesis import given
 
 from streamcite import ResolvedEvent
+from streamcite.ui.ai_sdk import AISDKEncoder
 from streamcite.ui.native import NativeEncoder
+from streamcite.ui.openai_chat import OpenAIChatEncoder
+from streamcite.ui.openai_responses import OpenAIResponsesEncoder
 from streamcite.ui.protocol import HEADERS, Encoder, EncoderClosed, Protocol, new_encoder
+from tests.rendering import answers, cuts, feeds
 
 
 class Lines(Encoder):
@@ -42,6 +47,34 @@ def test_an_error_may_stand_behind_the_frames_of_another_encoder() -> None:
     encoder = Lines()
     encoder.skip(7)
     assert encoder.fail("dead") == [b'id: 7\ndata: {"complete":false}\n\n']
+
+
+ENCODERS: list[Callable[[], Encoder]] = [
+    lambda: NativeEncoder(patches=False),
+    AISDKEncoder,
+    lambda: OpenAIChatEncoder(completion_id="c", created=1),
+    lambda: OpenAIResponsesEncoder(response_id="r", created=1),
+    lambda: OpenAIResponsesEncoder(response_id="r", created=1, unit="utf16"),
+]
+
+
+@pytest.mark.parametrize("make", ENCODERS)
+@given(answers, cuts)
+def test_what_writes_text_writes_what_is_fed(make: Callable[[], Encoder], text: str, cuts: list[int]) -> None:
+    events = [event for events in feeds(text, cuts) for event in events]
+    fed, written = make(), make()
+    for event in events:
+        write = written.write
+        frames = [write(event)] if isinstance(event, str) and write else written.feed([event])
+        assert frames == fed.feed([event])
+    assert written.close() == fed.close()
+    assert written.write is None
+
+
+def test_nothing_writes_text_alone_where_patches_stand_behind_it() -> None:
+    encoder = NativeEncoder()
+    encoder.feed(["a"])
+    assert encoder.write is None
 
 
 @pytest.mark.parametrize("events", ["text", 1])

@@ -11,6 +11,8 @@ _LINE_END = re.compile(r"\r\n|\r|\n")  # the standard's three; ``splitlines`` kn
 _NOT_IN_EVENT = re.compile("[\r\n\ud800-\udfff]")
 _NOT_IN_ID = re.compile("[\0\r\n\ud800-\udfff]")
 
+quoted = json.encoder.encode_basestring
+"""Write a string as JSON; what is not ASCII as it is."""
 _json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 # What JSON may hold as it is and a frame better does not: the line ends of `str.splitlines` that are none of the
 # standard's (JSON itself escapes all others), and surrogates, for which UTF-8 has no bytes.
@@ -33,6 +35,11 @@ def encode(data: str, *, event: str | None = None, id: str | None = None) -> byt
     Raises:
         ValueError: ``event`` or ``id`` holds a line end or a surrogate, or ``id`` a NUL (a reader ignores such an id).
     """
+    lines = [f"data: {line}" for line in _LINE_END.split(replace_surrogates(data)[0])]
+    return "\n".join([*_fields(event, id), *lines, "\n"]).encode()
+
+
+def _fields(event: str | None, id: str | None) -> list[str]:
     lines = []
     if event is not None:
         if _NOT_IN_EVENT.search(event):
@@ -42,8 +49,7 @@ def encode(data: str, *, event: str | None = None, id: str | None = None) -> byt
         if _NOT_IN_ID.search(id):
             raise ValueError(f"id: must be a string without line ends, surrogates and NUL, not {id!r}")
         lines.append(f"id: {id}")
-    lines += [f"data: {line}" for line in _LINE_END.split(replace_surrogates(data)[0])]
-    return "\n".join([*lines, "\n"]).encode()
+    return lines
 
 
 def encode_json(value: object, *, event: str | None = None, id: str | None = None) -> bytes:
@@ -65,7 +71,12 @@ def encode_json(value: object, *, event: str | None = None, id: str | None = Non
         TypeError: the value holds what JSON has not.
         ValueError: it holds itself, or a number that is not finite; or as in `encode`.
     """
-    return encode(_ESCAPED.sub(_escape, _json(value)), event=event, id=id)
+    return "\n".join([*_fields(event, id), f"data: {safe(_json(value))}", "\n"]).encode()
+
+
+def safe(written: str) -> str:
+    """Escape in JSON what a frame better does not hold as it is."""
+    return written if written.isascii() else _ESCAPED.sub(_escape, written)
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -9,12 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, TypeAlias
 
 from streamcite.events import check_iterable
-from streamcite.links import Cited, Link, ResolvedEvent, to_dict
+from streamcite.links import Cited, ResolvedEvent, to_dict
 from streamcite.render.links import is_safe_url
 from streamcite.source import Source
+from streamcite.sse import encode, encode_json
 
 from .places import Placed, Places
 from .protocol import HEADERS, Encoder
+from .writer import NUMBER, TEXT
 
 __all__ = ["ENCODER", "AISDKEncoder", "ui_message"]
 
@@ -49,13 +51,21 @@ class AISDKEncoder(Encoder):
         return self._frames(self._message.start())
 
     def _encode(self, events: Iterable[ResolvedEvent]) -> list[bytes]:
-        return self._frames(chunk for event in events for chunk in self._message.read(event))
+        frames = self._frames(chunk for event in events for chunk in self._message.read(event))
+        self._writer = None
+        if text_id := self._message.goes_on:
+            frame = encode_json(_delta(text_id, TEXT), id=str(NUMBER))
+            self._writer = self._message.places.writer(frame, self._numbers)
+        return frames
 
     def _end(self, *, complete: bool) -> list[bytes]:
-        return [*self._frames(self._message.end(complete=complete)), self._text_frame("[DONE]")]
+        return [*self._frames(self._message.end(complete=complete)), self._done()]
 
     def _fail(self, message: str) -> list[bytes]:
-        return [*self._frames(self._message.fail(message)), self._text_frame("[DONE]")]
+        return [*self._frames(self._message.fail(message)), self._done()]
+
+    def _done(self) -> bytes:
+        return encode("[DONE]", id=str(next(self._numbers)))
 
     def _frames(self, chunks: Iterable[_Json]) -> list[bytes]:
         return [self._frame(chunk) for chunk in chunks]
@@ -87,16 +97,22 @@ class _Message:
         self._texts = 0  # how many text parts there were
         self._text: str | None = None  # the id of the one that has not ended
         self._begin = 0  # where that one begins
-        self._places = Places("utf16")
+        self.places = Places("utf16")
         self._behind: list[Placed] = []  # what stands behind it
+        self._forms: dict[int, list[_Json]] = {}  # of the links of these, by index
         self._sources: dict[int, _Json] = {}  # those that were told of, by number
+
+    @property
+    def goes_on(self) -> str | None:
+        """Give the id of the text that the next one is put behind, if one is."""
+        return None if self._behind else self._text
 
     def start(self) -> Iterator[_Json]:
         yield {"type": "start"} if self._id is None else {"type": "start", "messageId": self._id}
 
     def read(self, event: ResolvedEvent) -> Iterator[_Json]:
-        begin = self._places.offset
-        found = self._places.read(event)
+        begin = self.places.offset
+        found = self.places.read(event)
         if not isinstance(found, str):
             if isinstance(event, Cited):
                 self._behind.append(found)
@@ -119,7 +135,7 @@ class _Message:
             self._text, self._begin = f"text-{self._texts}", begin
             self._texts += 1
             yield {"type": "text-start", "id": self._text}
-        yield {"type": "text-delta", "id": self._text, "delta": text}
+        yield _delta(self._text, text)
 
     def _end_text(self) -> Iterator[_Json]:
         """End the text, now that it is known what stands behind it."""
@@ -128,6 +144,7 @@ class _Message:
             yield {"type": "text-end", "id": self._text} | ({"citations": citations} if citations else {})
         self._text = None
         self._behind.clear()
+        self._forms.clear()
 
     def _tell(self, placed: Placed) -> Iterator[_Json]:
         """Give a citation, behind its sources."""
@@ -136,18 +153,17 @@ class _Message:
             if link.number is not None and link.source is not None and link.number not in self._sources:
                 self._sources[link.number] = source = _source(link.source)
                 yield source
-        forms = zip(to_dict(known)["links"], known.links, strict=True)
-        links = [form | {"sourceId": self._id_of(link)} for form, link in forms]
-        data = {"index": known.index, "position": placed.offset, "links": links, "pending": known.pending}
+        forms = to_dict(known)["links"]
+        for link, form in zip(known.links, forms, strict=True):
+            form["sourceId"] = None if link.number is None else self._sources[link.number]["sourceId"]
+        self._forms[known.index] = forms
+        data = {"index": known.index, "position": placed.offset, "links": forms, "pending": known.pending}
         yield {"type": "data-citation", "id": f"citation-{known.index}", "data": data}
-
-    def _id_of(self, link: Link) -> str | None:
-        return None if link.number is None else self._sources[link.number]["sourceId"]
 
     def _citations(self, placed: Placed) -> Iterator[_Json]:
         """Give the citations of version 7, one a link with a source; they stand at the end of their part."""
         at = placed.offset - self._begin
-        for link, form in zip(placed.known.links, to_dict(placed.known)["links"], strict=True):
+        for link, form in zip(placed.known.links, self._forms[placed.known.index], strict=True):
             if link.number is not None:
                 told = dict(self._sources[link.number])
                 kind, source_id = told.pop("type").removeprefix("source-"), told.pop("sourceId")
@@ -155,6 +171,10 @@ class _Message:
                 citation: _Json = {"source": source, "startIndex": at, "endIndex": at}
                 passage = form["passage"] and form["passage"]["text"]
                 yield {**citation, "citedText": passage} if passage else citation
+
+
+def _delta(text_id: str, text: str) -> _Json:
+    return {"type": "text-delta", "id": text_id, "delta": text}
 
 
 def _source(source: Source) -> _Json:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, MutableMapping
-from contextlib import suppress
-from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol, TypeAlias
 
 from anyio import CancelScope, Event, create_task_group, sleep
 from anyio.lowlevel import checkpoint
@@ -29,7 +27,7 @@ else:
                 self.raw_headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
 
-__all__ = ["PING", "FrameResponse"]
+__all__ = ["PING", "FrameResponse", "Frames"]
 
 _Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[_Message]]
@@ -41,6 +39,29 @@ PING: Final = b": ping\n\n"
 MESSAGES_PER_TURN: Final = 64
 
 
+class Frames(Protocol):
+    """What a response sends: the frames of items, which it reads, as `streamcite.ui.frames.AnswerFrames` makes them."""
+
+    @property
+    def write(self) -> Callable[[str], bytes] | None:
+        """Give what makes the frames of strings in less time than `encode`, until that is called; None if nothing."""
+
+    def start(self) -> bytes:
+        """Give what is sent first."""
+
+    async def open(self) -> AsyncIterator[Any]:
+        """Give the items."""
+
+    def encode(self, item: Any) -> bytes:
+        """Give the frames of an item; there may be none."""
+
+    def end(self, error: Exception | None = None) -> bytes:
+        """Give what is sent last, behind an error too; or raise the error, where nobody can know what comes last."""
+
+    async def aclose(self) -> None:
+        """Close what was opened, shielded from cancellation."""
+
+
 class FrameResponse(_Response):
     """Send frames as they come, each whole, and end right behind the last one.
 
@@ -50,36 +71,35 @@ class FrameResponse(_Response):
     are asked for (HEAD), no frame is.
 
     What an error leaves is no whole body: the error is raised to the server, which cuts the connection, and a client
-    can tell that from an end. One that is raised behind the last frames is raised behind the end of the body.
+    can tell that from an end. Where the frames have an end for it, that is sent, and the error raised behind it.
 
     Args:
-        frames: whole frames, one or several joined; closed in the end. Where it has an attribute ``ended``, that is
-            True as soon as the last ones were given, so that the body need not wait for the end of the iteration.
+        frames: whole frames, one or several joined, or what makes them; closed in the end.
         headers: of the response.
         status_code: of the response.
-        ping: after how many seconds without a frame a comment is sent; None for none.
+        ping: after how many seconds without a frame a comment is sent, or a quarter later; None for none.
 
     Raises:
-        TypeError: ``frames`` are no asynchronous iterable.
+        TypeError: ``frames`` are neither.
         ValueError: ``ping`` is no number above 0.
     """
 
     def __init__(
         self,
-        frames: AsyncIterable[bytes],
+        frames: AsyncIterable[bytes] | Frames,
         *,
         headers: Mapping[str, str],
         status_code: int = 200,
         ping: float | None = 15.0,
     ) -> None:
-        if not isinstance(frames, AsyncIterable):
+        if not (isinstance(frames, AsyncIterable) or hasattr(frames, "encode")):
             raise TypeError(f"frames: must be an asynchronous iterable of bytes, not {type(frames).__name__}")
         if ping is not None and not 0 < ping < math.inf:
             raise ValueError(f"ping: must be a number of seconds above 0, not {ping!r}")
         self.status_code: int = status_code
         self.background: BackgroundTask | None = None
         self.init_headers(headers)
-        self._frames: AsyncIterable[bytes] | None = frames
+        self._frames: Frames | None = _Ready(frames) if isinstance(frames, AsyncIterable) else frames
         self._ping = ping
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
@@ -97,6 +117,30 @@ class FrameResponse(_Response):
             await self.background()
 
 
+class _Ready:
+    """Frames that are made already."""
+
+    write = None
+
+    def __init__(self, frames: AsyncIterable[bytes]) -> None:
+        self._given = Given(aiter(frames), frames)
+        self.aclose = self._given.aclose
+
+    def start(self) -> bytes:
+        return b""
+
+    async def open(self) -> AsyncIterator[bytes]:
+        return self._given.deltas  # type: ignore[no-any-return]
+
+    def encode(self, item: bytes) -> bytes:
+        return item
+
+    def end(self, error: Exception | None = None) -> bytes:
+        if error is not None:
+            raise error
+        return b""
+
+
 class _Left(Exception):
     """Raised where the client has left."""
 
@@ -104,16 +148,16 @@ class _Left(Exception):
 class _Body:
     """One body on its way."""
 
-    def __init__(self, frames: AsyncIterable[bytes], receive: Receive, send: Send) -> None:
+    def __init__(self, frames: Frames, receive: Receive, send: Send) -> None:
         self._frames = frames
         self._receive = receive
         self._send = send
-        self._sending = self._ended = self._left = False
+        self._ended = self._left = False
         self._pinged: Event | None = None  # set when the comment that is being sent was taken
-        self._sent = monotonic()  # when something was taken last
+        # How many messages are left of this turn, which changes with each; None while one waits to be taken.
+        self._turn: int | None = 0
 
     async def run(self, head: _Message, ping: float | None, *, bare: bool) -> None:
-        given = Given(aiter(self._frames), self._frames)
         failure: Exception | None = None
         async with create_task_group() as group:
             try:
@@ -122,12 +166,12 @@ class _Body:
                     if not bare:
                         group.start_soon(self._watch, group.cancel_scope)
                         if ping is not None:
-                            group.start_soon(self._keep_alive, ping, group.cancel_scope)
-                        await self._write(given.deltas.__anext__)
+                            group.start_soon(self._keep_alive, ping / 4, group.cancel_scope)
+                        await self._write()
                     await self._end()
                 finally:
                     group.cancel_scope.cancel()
-                    await given.aclose()
+                    await self._frames.aclose()
             except _Left:
                 pass
             except Exception as error:  # noqa: BLE001  # raised below, as a group would wrap it
@@ -135,51 +179,77 @@ class _Body:
         if failure is not None and not self._left:
             raise failure
 
-    async def _write(self, following: Callable[[], Awaitable[bytes]]) -> None:
-        count = 0
-        with suppress(StopAsyncIteration):
-            while True:
-                data = await following()
-                if getattr(self._frames, "ended", False):
-                    await self._end(data)
+    async def _write(self) -> None:
+        """Send all, and the end of the body right behind it."""
+        frames, failure = self._frames, None
+        try:
+            if first := frames.start():
+                await self._give(_part(first))
+            await self._send_items(await frames.open())
+            last = frames.end()
+        except _Left:
+            raise
+        except Exception as error:  # noqa: BLE001  # raised below, when the client was told of it
+            failure = error
+            last = frames.end(error)
+        await self._end(last)
+        if failure is not None:
+            raise failure
+
+    async def _send_items(self, items: AsyncIterator[Any]) -> None:
+        frames, send = self._frames, self._send
+        write, turn = frames.write, MESSAGES_PER_TURN
+        async for item in items:
+            if write is not None and type(item) is str:
+                data = write(item)
+            else:
+                data = frames.encode(item)
+                write = frames.write
+                if not data:
                     continue
-                await self._put(data)
-                count += 1
-                if count % MESSAGES_PER_TURN == 0:
-                    await checkpoint()
+            if self._pinged is not None:
+                await self._pinged.wait()
+            self._turn = None
+            try:
+                await send({"type": "http.response.body", "body": data, "more_body": True})
+            except OSError:
+                self._leave()
+            self._turn = turn = turn - 1
+            if not turn:
+                turn = MESSAGES_PER_TURN
+                await checkpoint()
 
     async def _end(self, data: bytes = b"") -> None:
         if not self._ended:
-            await self._put(data, more=False)
-
-    async def _put(self, data: bytes, *, more: bool = True) -> None:
-        if self._pinged is not None:
-            await self._pinged.wait()
-        self._sending, self._ended = True, not more
-        await self._give({"type": "http.response.body", "body": data, "more_body": more})
-        self._sending = False
+            if self._pinged is not None:
+                await self._pinged.wait()
+            self._ended = True
+            await self._give(_part(data, more=False))
 
     async def _give(self, message: _Message) -> None:
         try:
             await self._send(message)
         except OSError:  # so the specification of ASGI
-            self._left = True
-            raise _Left from None
-        self._sent = monotonic()
+            self._leave()
 
-    async def _keep_alive(self, ping: float, scope: CancelScope) -> None:
+    def _leave(self) -> NoReturn:
+        self._left = True
+        raise _Left
+
+    async def _keep_alive(self, quarter: float, scope: CancelScope) -> None:
         """Send a comment whenever nothing was taken for so long, nor waits to be."""
-        while not self._ended:
-            wait = ping if self._sending else self._sent + ping - monotonic()
-            if wait > 0:
-                await sleep(wait)
+        quiet, last = 0, self._turn
+        while True:
+            await sleep(quarter)
+            quiet = quiet + 1 if self._turn == last is not None and not self._ended else 0
+            last = self._turn
+            if quiet < 5:
                 continue
-            self._pinged = Event()
+            quiet, self._pinged = 0, Event()
             try:
-                await self._give({"type": "http.response.body", "body": PING, "more_body": True})
+                await self._give(_part(PING))
             except _Left:
                 scope.cancel()
-                return
             self._pinged.set()
             self._pinged = None
 
@@ -189,3 +259,7 @@ class _Body:
         if not self._ended:  # behind the end a server says the same
             self._left = True
             scope.cancel()
+
+
+def _part(data: bytes, *, more: bool = True) -> _Message:
+    return {"type": "http.response.body", "body": data, "more_body": more}

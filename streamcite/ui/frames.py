@@ -5,9 +5,9 @@ One await chain: nothing is read ahead, and no task is left behind.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 from anyio import move_on_after
 from anyio.to_thread import run_sync
@@ -34,8 +34,8 @@ BROKE_OFF = "The answer broke off."
 _END = object()
 
 
-class AnswerFrames(AsyncIterator[bytes]):
-    """Give the frames of one answer, those of each event as soon as it comes.
+class AnswerFrames:
+    """Make the frames of one answer of its events. Who sends them reads the events: `open`, `encode`, `end`, `aclose`.
 
     Args:
         events: an event view; what `streamcite.openai.stream_chat` or `stream_responses` gives, which is entered; or
@@ -48,8 +48,7 @@ class AnswerFrames(AsyncIterator[bytes]):
         on_error: gives what the reader is told of an error; None tells `BROKE_OFF`.
 
     Attributes:
-        ended: whether the last frames were given.
-        error: what has ended the answer, if an error has; the last frames say so in the protocol's way.
+        write: what encodes a text that comes next in less time than `encode`, or None; see `Encoder.write`.
 
     Raises:
         TypeError: ``events`` is no iterable, or a text.
@@ -69,60 +68,44 @@ class AnswerFrames(AsyncIterator[bytes]):
         self._resolver = resolver
         self._complete = complete
         self._on_error = on_error
-        self._begun = False
-        self.ended: bool = False
-        self.error: Exception | None = None
+        self.write: Callable[[str], bytes] | None = None
 
-    def __aiter__(self) -> Self:
-        return self
+    def start(self) -> bytes:
+        """Give the first frames, joined."""
+        return self._encoded([])
 
-    async def __anext__(self) -> bytes:
-        """Wait for the next frames, and give them joined.
+    async def open(self) -> AsyncIterator[AnyEvent]:
+        """Give the events."""
+        return await self._source.open()
+
+    def encode(self, event: AnyEvent) -> bytes:
+        """Give the frames of an event, joined; empty, if it has none in the protocol.
 
         Raises:
-            Exception: behind the last frames: what has ended the answer, if an error has.
+            TypeError: it is none.
         """
-        while not self.ended:
-            if frames := await self.next():
-                return frames[0] if len(frames) == 1 else b"".join(frames)
-        if self.error is not None:
-            raise self.error
-        raise StopAsyncIteration
+        return self._encoded([event] if isinstance(event, Cited | Resolved) else self._resolver.feed([event]))
 
-    async def next(self) -> list[bytes]:
-        """Wait for the next event, and give its frames. The first ones are there at once.
+    def end(self, error: Exception | None = None) -> bytes:
+        """Give the last frames, joined.
 
-        It may be cancelled, which cancels what it waits for.
-
-        Returns:
-            Whole frames, one by one; none where the protocol has none for the event.
+        Args:
+            error: what has ended the answer, if an error has.
         """
-        if not self._begun:
-            self._begun = True
-            return self._encoder.feed([])
-        try:
-            try:
-                event = await self._source.following()
-            except StopAsyncIteration:
-                return self._end()
-            return self._encoder.feed(self._resolved(event))
-        except Exception as error:  # noqa: BLE001  # the reader is told of it, and who sends the frames
-            self.ended, self.error = True, error
-            return self._encoder.fail(BROKE_OFF if self._on_error is None else self._on_error(error))
+        self.write = None
+        if error is not None:
+            return b"".join(self._encoder.fail(BROKE_OFF if self._on_error is None else self._on_error(error)))
+        complete = self._is_complete()
+        return b"".join([*self._encoder.feed(self._resolver.close()), *self._encoder.close(complete=complete)])
 
     async def aclose(self) -> None:
         """Close what was given, shielded from cancellation, for at most 10 seconds."""
         await self._source.aclose()
 
-    def _resolved(self, event: Any) -> list[ResolvedEvent]:
-        if isinstance(event, Cited | Resolved) or (type(event) is str and not self._resolver.pending):
-            return [event]
-        return self._resolver.feed([event])
-
-    def _end(self) -> list[bytes]:
-        self.ended = True
-        frames = self._encoder.feed(self._resolver.close())
-        return [*frames, *self._encoder.close(complete=self._is_complete())]
+    def _encoded(self, events: list[ResolvedEvent]) -> bytes:
+        frames = self._encoder.feed(events)
+        self.write = None if self._resolver.pending else self._encoder.write
+        return b"".join(frames)
 
     def _is_complete(self) -> bool:
         if self._complete is None:
@@ -132,57 +115,50 @@ class AnswerFrames(AsyncIterator[bytes]):
 
 
 class _Source:
-    """What was given, of whichever kind, as something to wait for.
+    """What was given, of whichever kind, as an asynchronous iterator.
 
     Attributes:
-        following: waits for the next event; StopAsyncIteration behind the last one.
         entered: the stream that is read.
     """
 
     def __init__(self, events: Any) -> None:
         self.entered: Any = events
-        self.following: Callable[[], Awaitable[Any]] = self._enter
         self._closing = AsyncExitStack()
-        if not isinstance(events, AsyncOpening | Opening):
-            self._begin(events)
+        self._iterator = None if isinstance(events, AsyncOpening | Opening) else self._begin(events)
+
+    async def open(self) -> AsyncIterator[Any]:
+        if self._iterator is not None:
+            return self._iterator
+        opening = self.entered
+        if isinstance(opening, AsyncOpening):
+            return self._begin(await self._closing.enter_async_context(opening))
+        entered = await run_sync(opening.__enter__)
+        self._closing.push_async_callback(run_sync, opening.__exit__, None, None, None)
+        return self._begin(entered)
 
     async def aclose(self) -> None:
         with move_on_after(CLOSING_TIME, shield=True):
             await self._closing.aclose()
 
-    async def _enter(self) -> Any:
-        opening = self.entered
-        if isinstance(opening, AsyncOpening):
-            self._begin(await self._closing.enter_async_context(opening))
-        else:
-            entered = await run_sync(opening.__enter__)
-            self._closing.push_async_callback(run_sync, opening.__exit__, None, None, None)
-            self._begin(entered)
-        return await self.following()
-
-    def _begin(self, events: Any) -> None:
+    def _begin(self, events: Any) -> AsyncIterator[Any]:
         self.entered = events
         if hasattr(events, "__aiter__"):
-            iterator = aiter(events)
-            self.following = iterator.__anext__
+            iterator: AsyncIterator[Any] = aiter(events)
             self._closing.push_async_callback(Given(iterator, events).aclose)
-            return
+            return iterator
         check_iterable(events)
-        self._iterator = iter(events)
+        waiting = iter(events)
         if isinstance(events, list | tuple):
-            self.following = self._next
-        else:
-            self.following = self._next_in_thread
-            self._closing.push_async_callback(run_sync, Given(self._iterator, events).close)
-
-    async def _next(self) -> Any:
-        return _item(next(self._iterator, _END))
-
-    async def _next_in_thread(self) -> Any:
-        return _item(await run_sync(next, self._iterator, _END))
+            return _at_hand(waiting)
+        self._closing.push_async_callback(run_sync, Given(waiting, events).close)
+        return _in_threads(waiting)
 
 
-def _item(item: object) -> Any:
-    if item is _END:
-        raise StopAsyncIteration
-    return item
+async def _at_hand(events: Iterator[Any]) -> AsyncIterator[Any]:
+    for event in events:
+        yield event
+
+
+async def _in_threads(events: Iterator[Any]) -> AsyncIterator[Any]:
+    while (event := await run_sync(next, events, _END)) is not _END:
+        yield event

@@ -10,8 +10,10 @@ from typing import Final
 
 from streamcite.links import ResolvedEvent, to_dict
 from streamcite.render.live import BlockPatch, LiveHtml
+from streamcite.sse import encode_json
 
 from .protocol import Encoder
+from .writer import NUMBER, TEXT, TextWriter
 
 __all__ = ["ENCODER", "VERSION", "NativeEncoder"]
 
@@ -36,6 +38,8 @@ class NativeEncoder(Encoder):
         self._live = LiveHtml() if patches else None
 
     def _start(self) -> list[bytes]:
+        if self._events and self._live is None:
+            self._writer = TextWriter(encode_json(to_dict(TEXT), event="text", id=str(NUMBER)), self._numbers)
         return [self._frame({"version": VERSION}, "start")]
 
     def _encode(self, events: Iterable[ResolvedEvent]) -> list[bytes]:

@@ -8,14 +8,16 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterable
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 from streamcite.annotations import Annotation, Unit, chat_annotations
 from streamcite.events import check_iterable
 from streamcite.links import ResolvedEvent
+from streamcite.sse import encode, encode_json
 
 from .places import Placed, Places
 from .protocol import Encoder
+from .writer import TEXT
 
 __all__ = ["ENCODER", "OpenAIChatEncoder", "chat_completion"]
 
@@ -42,8 +44,6 @@ class OpenAIChatEncoder(Encoder):
         ValueError: ``unit`` is neither of the two.
     """
 
-    _numbered: ClassVar[bool] = False
-
     def __init__(
         self,
         *,
@@ -56,6 +56,7 @@ class OpenAIChatEncoder(Encoder):
         self._answer = _Answer(model, completion_id, created, unit)
 
     def _start(self) -> list[bytes]:
+        self._writer = self._answer.places.writer(self._chunk({"content": TEXT}), self._numbers)
         return [self._chunk({"role": "assistant", "content": "", "refusal": None})]
 
     def _encode(self, events: Iterable[ResolvedEvent]) -> list[bytes]:
@@ -64,15 +65,15 @@ class OpenAIChatEncoder(Encoder):
     def _end(self, *, complete: bool) -> list[bytes]:
         annotations = [{"index": index, **each} for index, each in enumerate(self._answer.annotations())]
         frames = [self._chunk({"annotations": annotations})] if annotations else []
-        return [*frames, self._chunk({}, "stop"), self._text_frame("[DONE]")] if complete else frames
+        return [*frames, self._chunk({}, "stop"), encode("[DONE]")] if complete else frames
 
     def _fail(self, message: str) -> list[bytes]:
         error = {"message": message, "type": "server_error", "param": None, "code": None}
-        return [*self._end(complete=False), self._frame({"error": error})]
+        return [*self._end(complete=False), encode_json({"error": error})]
 
     def _chunk(self, delta: _Json, finish_reason: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
-        return self._frame({**self._answer.head("chat.completion.chunk"), "choices": [choice]})
+        return encode_json({**self._answer.head("chat.completion.chunk"), "choices": [choice]})
 
 
 def chat_completion(
@@ -112,7 +113,7 @@ class _Answer:
         self._id = completion_id or f"chatcmpl-{uuid.uuid4().hex}"
         self._created = int(time.time()) if created is None else created
         self._model = model
-        self._places = Places(unit)
+        self.places = Places(unit)
         self._cited: dict[int, Placed] = {}  # by index
 
     def head(self, kind: str) -> _Json:
@@ -120,7 +121,7 @@ class _Answer:
 
     def read(self, event: ResolvedEvent) -> str:
         """Learn an event, and give the text that it adds."""
-        found = self._places.read(event)
+        found = self.places.read(event)
         if isinstance(found, str):
             return found
         self._cited[found.known.index] = found

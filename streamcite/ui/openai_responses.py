@@ -8,14 +8,16 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from streamcite.annotations import Annotation, Unit, responses_annotations
 from streamcite.events import check_iterable
 from streamcite.links import ResolvedEvent
+from streamcite.sse import encode_json
 
 from .places import Placed, Places
 from .protocol import Encoder
+from .writer import NUMBER, TEXT, TextWriter
 
 __all__ = ["ENCODER", "OpenAIResponsesEncoder", "model_response"]
 
@@ -40,8 +42,6 @@ class OpenAIResponsesEncoder(Encoder):
         unit: what the offsets of annotations count: code points, or the UTF-16 units of JavaScript.
     """
 
-    _numbered: ClassVar[bool] = False
-
     def __init__(
         self,
         *,
@@ -54,6 +54,7 @@ class OpenAIResponsesEncoder(Encoder):
         self._answer = _Answer(model, response_id, created, unit)
 
     def _start(self) -> list[bytes]:
+        self._writer = self._answer.writer(_event(NUMBER, self._answer.delta(TEXT)), self._numbers)
         return self._frames(self._answer.start())
 
     def _encode(self, events: Iterable[ResolvedEvent]) -> list[bytes]:
@@ -66,11 +67,12 @@ class OpenAIResponsesEncoder(Encoder):
         return self._frames(self._answer.end("failed", {"code": "server_error", "message": message}))
 
     def _frames(self, events: Iterable[_Json]) -> list[bytes]:
-        return [self._event(event) for event in events]
+        return [_event(next(self._numbers), event) for event in events]
 
-    def _event(self, event: _Json) -> bytes:
-        kind = event["type"]
-        return self._frame({"type": kind, "sequence_number": self._number, **event}, kind)
+
+def _event(number: int, event: _Json) -> bytes:
+    kind = event["type"]
+    return encode_json({"type": kind, "sequence_number": number, **event}, event=kind)
 
 
 def model_response(
@@ -126,8 +128,15 @@ class _Answer:
             yield from self._announce(found)
         elif found:
             self._texts.append(found)
-            delta = {"delta": found, "logprobs": []}
-            yield {"type": "response.output_text.delta", "item_id": self._item_id, **_PLACE, **delta}
+            yield self.delta(found)
+
+    def writer(self, frame: bytes, numbers: Iterator[int]) -> TextWriter:
+        """Give what writes texts, which are learned so."""
+        return self._places.writer(frame, numbers, self._texts.append)
+
+    def delta(self, text: str) -> _Json:
+        delta = {"delta": text, "logprobs": []}
+        return {"type": "response.output_text.delta", "item_id": self._item_id, **_PLACE, **delta}
 
     def end(self, status: _Status, error: _Json | None = None) -> Iterator[_Json]:
         if error is None:

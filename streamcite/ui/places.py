@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from streamcite.annotations import Unit, size_in
 from streamcite.links import Cited, Resolved, ResolvedEvent, check_any_event
 from streamcite.source import Source
+
+from .writer import TextWriter
 
 
 @dataclass(slots=True)
@@ -35,9 +38,24 @@ class Places:
     """
 
     def __init__(self, unit: Unit) -> None:
+        self.unit: Unit = unit
         self._size = size_in(unit)
         self._pending: dict[int, Placed] = {}
-        self.offset: int = 0
+        self._offset = 0
+        self._writer: TextWriter | None = None
+
+    @property
+    def offset(self) -> int:
+        """Give how long the text is so far."""
+        if self._writer is not None:
+            self._offset += self._writer.taken()
+        return self._offset
+
+    def writer(self, frame: bytes, numbers: Iterator[int], keep: Callable[[str], object] | None = None) -> TextWriter:
+        """Give what writes text that is learned so; the one before it is to write no more."""
+        self._offset = self.offset
+        self._writer = TextWriter(frame, numbers, unit=self.unit, keep=keep)
+        return self._writer
 
     def read(self, event: ResolvedEvent) -> str | Placed:
         """Give what an event is to a reader.
@@ -58,7 +76,7 @@ class Places:
         else:
             check_any_event(event)
             text = str(event)
-            self.offset += self._size(text)
+            self._offset += self._size(text)
             return text
         if event.pending:
             self._pending[event.index] = placed

@@ -5,12 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from itertools import count
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 
 from streamcite.events import check_iterable
 from streamcite.links import ResolvedEvent
-from streamcite.sse import encode, encode_json
+from streamcite.sse import encode_json
+
+from .writer import TextWriter
 
 __all__ = ["CONTENT_TYPE", "HEADERS", "Encoder", "EncoderClosed", "Protocol", "ProtocolName", "new_encoder"]
 
@@ -40,15 +43,24 @@ class Encoder(ABC):
 
     headers: ClassVar[Mapping[str, str]] = HEADERS
     """What the response that holds the frames has as its headers, by their names in lower case."""
-    _numbered: ClassVar[bool] = True  # whether frames have an id
 
     def __init__(self) -> None:
-        self._number = 0
-        self._closed = False
+        self._numbers = count()
+        self._begun = self._closed = False
+        self._writer: TextWriter | None = None  # where the next text takes a frame of its own alone
+
+    @property
+    def write(self) -> Callable[[str], bytes] | None:
+        """Give what encodes the text that comes next, if that takes one frame: as `feed` does, in less time.
+
+        It is good until something else was fed, or the answer has ended; None where that text takes more than a frame.
+        An empty text must not be given to it.
+        """
+        return None if self._writer is None else self._writer.write
 
     def skip(self, number: int) -> None:
         """Go on behind so many frames that another encoder gave, of which nothing is known: only `fail` may follow."""
-        self._number = number
+        self._numbers, self._begun = count(number), True
 
     def feed(self, events: Iterable[ResolvedEvent]) -> list[bytes]:
         """Encode the next events.
@@ -66,7 +78,7 @@ class Encoder(ABC):
         check_iterable(events)
         if self._closed:
             raise EncoderClosed("feed() after the end: make a new encoder for a new answer")
-        return [*self._begun(), *self._encode(events)]
+        return [*self._beginning(), *self._encode(events)]
 
     def close(self, *, complete: bool = True) -> list[bytes]:
         """Encode the end of the answer.
@@ -90,27 +102,23 @@ class Encoder(ABC):
         """
         return self._ended(lambda: self._fail(message))
 
-    def _begun(self) -> list[bytes]:
-        return [] if self._number else self._start()
+    def _beginning(self) -> list[bytes]:
+        if self._begun:
+            return []
+        self._begun = True
+        return self._start()
 
     def _ended(self, end: Callable[[], list[bytes]]) -> list[bytes]:
         if self._closed:
             return []
         self._closed = True
-        return [*self._begun(), *end()]
+        frames = [*self._beginning(), *end()]
+        self._writer = None
+        return frames
 
     def _frame(self, data: Mapping[str, Any], event: str | None = None) -> bytes:
         """Give the next frame, with its number as its id."""
-        return encode_json(data, event=event, id=self._id())
-
-    def _text_frame(self, data: str) -> bytes:
-        """Give the next frame, of data that is no JSON, with its number as its id."""
-        return encode(data, id=self._id())
-
-    def _id(self) -> str | None:
-        """Count the next frame, and give its id, if it has one."""
-        number, self._number = self._number, self._number + 1
-        return str(number) if self._numbered else None
+        return encode_json(data, event=event, id=str(next(self._numbers)))
 
     @abstractmethod
     def _start(self) -> list[bytes]:

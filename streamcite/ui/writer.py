@@ -1,0 +1,73 @@
+"""The frames of plain text, which most events of an answer are, as fast as a string can be put together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from streamcite.annotations import Unit, size_in
+from streamcite.sse.encode import quoted, safe
+
+__all__ = ["NUMBER", "TEXT", "TextWriter"]
+
+# What stands in a frame for its number and its text.
+NUMBER: Final = 10**30
+TEXT: Final = str(NUMBER)
+_PLACES = re.compile(f'"{TEXT}"|{NUMBER}')
+
+
+class TextWriter:
+    """Write frames that differ in their number and their text alone.
+
+    Args:
+        frame: one with `NUMBER` and `TEXT` in the places of these; the number may be missing.
+        numbers: gives the number of the next frame.
+        unit: what `taken` counts.
+        keep: is given each text; only where there is a number.
+
+    Attributes:
+        write: gives the frame of the next text, which is not empty.
+    """
+
+    def __init__(
+        self,
+        frame: bytes,
+        numbers: Iterator[int],
+        *,
+        unit: Unit = "codepoint",
+        keep: Callable[[str], object] | None = None,
+    ) -> None:
+        *heads, tail = _PLACES.split(frame.decode())
+        head, between = heads if len(heads) == 2 else (heads[0], "")
+        size, taken = size_in(unit), 0
+
+        # Each of the two is one call for a text: another one would cost as much as a third of it.
+        def write(text: str) -> bytes:
+            nonlocal taken
+            json = quoted(text)
+            if json.isascii():
+                taken += len(text)
+            else:
+                taken += size(text)
+                json = safe(json)
+            if keep is not None:
+                keep(text)
+            return f"{head}{next(numbers)}{between}{json}{tail}".encode()
+
+        def write_unnumbered(text: str) -> bytes:
+            nonlocal taken
+            taken += size(text)
+            return f"{head}{safe(quoted(text))}{tail}".encode()
+
+        def take() -> int:
+            nonlocal taken
+            count, taken = taken, 0
+            return count
+
+        self.write: Callable[[str], bytes] = write if between else write_unnumbered
+        self._take = take
+
+    def taken(self) -> int:
+        """Give how much text was written since this was asked last."""
+        return self._take()
