@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -14,6 +15,7 @@ from streamcite import (
     CitationFormat,
     Cited,
     Event,
+    Malformed,
     Resolved,
     ResolvedEvent,
     Resolver,
@@ -614,3 +616,86 @@ def test_what_is_no_state_of_resolvers_is_misuse_at_once(state: Any) -> None:
     with pytest.raises(ValueError, match=r"^snapshot: must be what snapshot\(\) gave, not "):
         chat_events([], snapshot=GOOD | {"resolved": state}, sources={})
     assert list(chat_events([], snapshot=GOOD | {"resolved": state})) == []  # which nothing asks for without sources
+
+
+# What came of it
+
+
+def folded(events: Iterable[Any]) -> list[Cited]:
+    """Put what became known of a citation in the place of what was known when it was handed out."""
+    cited: dict[int, Cited] = {}
+    for event in events:
+        if isinstance(event, Cited):
+            cited[event.index] = event
+        elif isinstance(event, Resolved) and event.index in cited:
+            cited[event.index] = replace(cited[event.index], links=event.links, pending=event.pending)
+    return list(cited.values())
+
+
+@settings(max_examples=100)
+@given(st.data(), st.lists(TEXTS, min_size=1, max_size=2), ARRIVALS, st.booleans(), st.sampled_from(["exact", "tidy"]))
+def test_a_result_tells_what_was_handed_out(
+    data: st.DataObject, texts: list[str], arrivals: dict[str, int], parts: bool, spacing: str
+) -> None:
+    cut = [data.draw(sc.cuts(text)) for text in texts]
+    api = data.draw(st.sampled_from(sorted(OPENED)))
+    if api == "chat":
+        chunks = [chunk(choice(delta, index)) for index, deltas in enumerate(cut) for delta in deltas]
+        chunks += [chunk(choice(None, index, "stop")) for index in range(len(cut))]
+    else:
+        # Iterated over as one, the answer is in the order in which its texts began.
+        order = data.draw(rs.orders()) if parts else None
+        chunks = stream_of(*[message(*deltas) for deltas in cut], order=order)
+    flow = Flow(chunks, arrivals)
+    view = OPENED[api](flow.chunks, sources=flow.sources, spacing=spacing)
+    assert view.result.cited == ()
+    by_part: dict[Any, list[Any]] = {}
+    handed_out: list[Any] = []
+    for item in view.iter_parts() if parts else view:
+        flow(item)
+        part, event = item if parts else (None, item)
+        by_part.setdefault(part, []).append(event)
+        handed_out.append(event)
+        if not parts:
+            assert sorted(view.result.cited, key=lambda cited: cited.index) == folded(handed_out)
+    if parts:
+        for result in view.result.parts:
+            events = by_part.get(result.part, [])
+            assert list(result.cited) == folded(events)
+            assert result.text == "".join(map(str, events))
+            assert result.malformed == tuple(event for event in events if isinstance(event, Malformed))
+    else:
+        assert view.result.text == "".join(map(str, handed_out))
+    assert not any(cited.pending for cited in view.result.cited)
+    for result in view.result.answer if not parts else view.result.parts:
+        assert [cited.position for cited in result.cited] == [citation.position for citation in result.citations]
+        assert [cited.start for cited in result.cited] == [citation.start for citation in result.citations]
+
+
+@every_api
+@pytest.mark.parametrize("parts", [False, True])
+def test_a_result_behind_a_snapshot_has_what_came_since(api: str, parts: bool) -> None:
+    chunks = chunks_of(api, [f"a{PROSE}{cite(B.id)}b", f"{cite(C.id)}\ue201c"])
+    sources: dict[str, Source] = {}
+    stream = iter(chunks)
+    view = OPENED[api](stream, sources=sources)
+    items = iter(view.iter_parts() if parts else view)
+    while len(view.result.cited) < 2:
+        next(items)
+    assert [cited.pending for cited in view.result.cited] == [False, True]
+    sources |= POOL
+    later = OPENED[api](list(stream), snapshot=view.snapshot(), sources=sources)
+    for _ in later.iter_parts() if parts else later:
+        pass
+    assert later.result.text == "bc"
+    (cited,) = later.result.cited
+    assert (cited.index, cited.position, cited.links[0].number) == (2, len("aa1 wasb"), 2)
+    (malformed,) = later.result.parts[0].malformed
+    assert malformed.position == len("aa1 wasb")
+
+
+@every_api
+def test_a_result_without_sources_has_no_links(api: str) -> None:
+    view = OPENED[api](chunks_of(api, [TEXT]))
+    list(view)
+    assert (len(view.result.citations), view.result.cited) == (6, ())

@@ -63,6 +63,7 @@ def test_the_answer_is_what_tidy_makes_of_the_exact_one(
             assert split(event[1] if parts else event for event in events) == split(tidy(exact))
 
 
+@settings(max_examples=60)
 @given(st.data(), KINDS, st.lists(texts, min_size=1, max_size=3))
 def test_a_result_has_the_tidy_texts(data: st.DataObject, kind: str, written: list[str]) -> None:
     api = data.draw(st.sampled_from(sorted(OPENED)))
@@ -162,6 +163,7 @@ def test_a_choice_that_goes_on_behind_its_finish() -> None:
 # The client's own objects
 
 
+@settings(max_examples=60)
 @given(st.data(), KINDS, texts, st.sampled_from(["streamed", "final"]))
 def test_chunks_are_those_of_the_tidy_text(data: st.DataObject, kind: str, text: str, when: Any) -> None:
     events = tidy(parse(text, complete=True))
@@ -176,6 +178,7 @@ def test_chunks_are_those_of_the_tidy_text(data: st.DataObject, kind: str, text:
     assert without_index(added_up([whole], "annotations")) == found
 
 
+@settings(max_examples=60)
 @given(st.data(), st.booleans(), texts)
 def test_responses_have_the_tidy_text_wherever_it_stands(data: st.DataObject, typed: bool, text: str) -> None:
     events = tidy(parse(text, complete=True))
@@ -199,7 +202,8 @@ def test_responses_have_the_tidy_text_wherever_it_stands(data: st.DataObject, ty
         assert part["text"] == shown
         assert [each["start_index"] for each in part["annotations"]] == places(events)
     assert len(parts) == 4
-    assert [each["sequence_number"] for each in read] == list(range(len(read)))
+    numbers = [each["sequence_number"] for each in read]
+    assert numbers == sorted(set(numbers))
 
 
 def places(events: Iterable[Any]) -> list[int]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from streamcite.events import Citation, Event, Malformed
+from streamcite.links import Cited
 
 Channel: TypeAlias = Literal["answer", "commentary", "reasoning", "refusal"]
 # Which text of a stream: `Part` without the channel, which not every place tells.
@@ -53,6 +54,8 @@ class PartResult:
         text: what the reader sees of it.
         raw: as the model wrote it, without what is still held; surrogates that stand alone are U+FFFD.
         citations: in order; offsets count within ``raw`` and ``text``, in code points.
+        cited: with sources, those that were handed out, each with what its references point to by now: none is pending
+            behind the end of the stream. Else nothing.
         malformed: in order.
         finish_reason: the choice's (chat completions); ``completed``, ``failed`` or the reason why the response is
             incomplete (Responses); None before.
@@ -65,6 +68,7 @@ class PartResult:
     text: str
     raw: str
     citations: tuple[Citation, ...]
+    cited: tuple[Cited, ...]
     malformed: tuple[Malformed, ...]
     finish_reason: str | None
     replaced: int
@@ -101,3 +105,8 @@ class StreamResult:
     def citations(self) -> tuple[Citation, ...]:
         """Give the citations of the answer; offsets count within each part."""
         return tuple(citation for part in self.answer for citation in part.citations)
+
+    @property
+    def cited(self) -> tuple[Cited, ...]:
+        """Give the citations of the answer that were handed out, with what they point to: of a view with sources."""
+        return tuple(cited for part in self.answer for cited in part.cited)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from streamcite import json_values
 from streamcite.events import Citation
 from streamcite.format import OPENAI, CitationFormat
-from streamcite.links import ResolvedEvent
+from streamcite.links import Cited, Resolved, ResolvedEvent
 from streamcite.options import ParserOptions
 from streamcite.resolve import Resolver, Scope
 from streamcite.source import Source
@@ -31,6 +32,7 @@ class Resolvers:
         answer: for plain iteration.
         parts: for ``iter_parts()``.
         words: as `Resolver.words`.
+        cited: the citations that were handed out, each with what is known of it by now, by part and place in the input.
 
     Raises:
         TypeError, ValueError: as `Resolver`; ValueError: ``snapshot`` is none.
@@ -45,8 +47,10 @@ class Resolvers:
     ) -> None:
         settings = _Settings(sources, scope, options.get("format", OPENAI))
         self.words: Callable[[Citation], str] = settings.resolver().words
-        self.answer: AnswerResolver = AnswerResolver(settings)
-        self.parts: PartsResolver = PartsResolver(settings)
+        handed_out = _HandedOut()
+        self.cited: Mapping[Part, Mapping[int, Cited]] = handed_out.cited
+        self.answer: AnswerResolver = AnswerResolver(settings, handed_out)
+        self.parts: PartsResolver = PartsResolver(settings, handed_out)
         if snapshot is not None and (state := snapshot.get("resolved")) is not None:
             try:
                 self.answer.restore(state["answer"])
@@ -90,6 +94,24 @@ class _Settings:
         return Resolver.restore(snapshot, self.sources, self._scope, format=self._format)
 
 
+class _HandedOut:
+    """The citations that were handed out, each with what is known of it by now."""
+
+    def __init__(self) -> None:
+        self.cited: dict[Part, dict[int, Cited]] = {}  # by the place in the input, which each has for itself
+        self._places: dict[Any, tuple[Part, int]] = {}
+
+    def note(self, part: Part, event: ResolvedEvent, key: Any) -> None:
+        """Note an event that is handed out, whose citation has this key."""
+        if isinstance(event, Cited):
+            self.cited.setdefault(part, {})[event.start] = event
+            self._places[key] = part, event.start
+        elif isinstance(event, Resolved) and key in self._places:  # else another view handed it out
+            part, start = self._places[key]
+            cited = self.cited[part]
+            cited[start] = replace(cited[start], links=event.links, pending=event.pending)
+
+
 class AnswerResolver:
     """Resolve the events of the answer: indexes and numbers run through its texts, and positions count in each.
 
@@ -97,8 +119,9 @@ class AnswerResolver:
         next_part: tells of which part the event is that comes next.
     """
 
-    def __init__(self, settings: _Settings) -> None:
+    def __init__(self, settings: _Settings, handed_out: _HandedOut) -> None:
         self._settings = settings
+        self._handed_out = handed_out
         self._resolver = settings.resolver()
         self._part: Part | None = None  # that the resolver is in
         self._moved: dict[Part, int] = {}  # of those it was in before
@@ -115,7 +138,10 @@ class AnswerResolver:
             if self._part is not None and moved:
                 self._moved[self._part] = moved
             self._part = part
-        return self._resolver.take(waiting, last=last)
+        event = self._resolver.take(waiting, last=last)
+        if isinstance(event, Cited | Resolved) and self._part is not None:
+            self._handed_out.note(self._part, event, event.index)
+        return event
 
     def snapshot(self) -> dict[str, Any]:
         """Give the state as JSON values."""
@@ -135,8 +161,9 @@ class AnswerResolver:
 class PartsResolver:
     """Resolve the events of each part by itself."""
 
-    def __init__(self, settings: _Settings) -> None:
+    def __init__(self, settings: _Settings, handed_out: _HandedOut) -> None:
         self._settings = settings
+        self._handed_out = handed_out
         self._resolvers: dict[Part, Resolver] = {}
         self._open: dict[Part, Resolver] = {}  # those with a pending citation
         self._asked: list[Part] = []  # which of these there may be something to tell of, the next one last
@@ -179,7 +206,7 @@ class PartsResolver:
         resolved = resolver.take(own)
         if not own:  # or it told of another one, and this waits
             waiting.pop()
-        self._note(part, resolver)
+        self._note(part, resolver, resolved)
         return part, resolved
 
     def _tell(self) -> tuple[Part, ResolvedEvent] | None:
@@ -193,13 +220,15 @@ class PartsResolver:
             resolver = self._resolvers[part]
             told = resolver.take([], last=self._ended)
             if told is not None:
-                self._note(part, resolver)
+                self._note(part, resolver, told)
                 return part, told
             self._asked.pop()
         return None
 
-    def _note(self, part: Part, resolver: Resolver) -> None:
-        """Note whether a part has a pending citation."""
+    def _note(self, part: Part, resolver: Resolver, event: ResolvedEvent | None) -> None:
+        """Note what a part hands out, and whether it has a pending citation."""
+        if isinstance(event, Cited | Resolved):
+            self._handed_out.note(part, event, (part, event.index))
         if resolver.pending:
             self._open[part] = resolver
         else:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any, TypeAlias
 
 from streamcite import json_values
 from streamcite.events import Citation, Event, Malformed, from_dict, raw_of, to_dict
 from streamcite.format import OPENAI
+from streamcite.links import Cited
 from streamcite.options import ParserOptions
 from streamcite.parser import SNAPSHOT_VERSION as PARSER_SNAPSHOT_VERSION
 from streamcite.parser import CitationParser
@@ -174,14 +176,24 @@ class Text:
         )
         self.events += events
 
-    def result(self) -> PartResult:
-        """Tell what came of it so far."""
+    def result(self, cited: Mapping[int, Cited]) -> PartResult:
+        """Tell what came of it so far.
+
+        Args:
+            cited: what was handed out in the place of citations, by where these stand in the input.
+        """
+        shown = list(_as_shown(self.events, cited)) if cited else self.events
         return PartResult(
             part=self.part,
-            text="".join(map(str, self.events)),
+            text="".join(map(str, shown)),
             raw="".join(map(raw_of, self.events)),
-            citations=tuple(event for event in self.events if isinstance(event, Citation)),
-            malformed=tuple(event for event in self.events if isinstance(event, Malformed)),
+            citations=tuple(
+                replace(event.citation, position=event.position) if isinstance(event, Cited) else event
+                for event in shown
+                if isinstance(event, Citation | Cited)
+            ),
+            cited=tuple(event for event in shown if isinstance(event, Cited)),
+            malformed=tuple(event for event in shown if isinstance(event, Malformed)),
             finish_reason=self.finish_reason,
             replaced=self.replaced,
             snapshot_mismatch=self.mismatch,
@@ -196,6 +208,19 @@ class Text:
         self._counted = (len(self.events), raw, clean)
         offset, position = self._origin
         return offset + raw, position + clean
+
+
+def _as_shown(events: Iterable[Event], cited: Mapping[int, Cited]) -> Iterator[Event | Cited]:
+    """Give events as they were handed out, or will be: behind a citation that was prose the positions are others."""
+    moved = 0
+    for event in events:
+        if isinstance(event, Citation) and (known := cited.get(event.start)):
+            moved = known.position - event.position + len(known.text)
+            yield known
+        elif moved and not isinstance(event, str):
+            yield replace(event, position=event.position + moved)
+        else:
+            yield event
 
 
 def _state_at(place: tuple[int, int]) -> dict[str, Any]:
@@ -261,10 +286,13 @@ class TextsCore(ABC):
             except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
                 raise ValueError(f"snapshot: must be what snapshot() gave, not {snapshot!r}: {error}") from error
 
-    @property
-    def result(self) -> StreamResult:
-        """Tell what came so far."""
-        parts = tuple(text.result() for text in self._texts.values())
+    def result(self, cited: Mapping[Part, Mapping[int, Cited]]) -> StreamResult:
+        """Tell what came so far.
+
+        Args:
+            cited: what was handed out in the place of citations, by part, and by where these stand in the input.
+        """
+        parts = tuple(text.result(cited.get(text.part, {})) for text in self._texts.values())
         return StreamResult(parts=parts, usage=self._usage, complete=self._ended and self._is_finished())
 
     @property

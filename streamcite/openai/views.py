@@ -71,6 +71,10 @@ class _Answer:
     def held(self) -> str:
         return self._core.held(self._pending(), self._turn())
 
+    @property
+    def result(self) -> StreamResult:
+        return self._core.result(self._resolvers.cited if self._resolvers else {})
+
     def snapshot(self) -> dict[str, Any]:
         state = self._core.snapshot(self._pending(), self._turn())
         return state | {"resolved": self._resolvers.snapshot()} if self._resolvers else state
@@ -146,7 +150,7 @@ class EventView(Shell[_E], Generic[_E]):
     behind the events of what was held. What is held when the view is closed stays readable as `held`.
     """
 
-    __slots__ = ("_answer", "_core", "_parts")
+    __slots__ = ("_answer", "_parts")
 
     def __init__(
         self,
@@ -156,7 +160,6 @@ class EventView(Shell[_E], Generic[_E]):
         reading: Reading = _as_is,
         *others: Generator[Any, None, None],
     ) -> None:
-        self._core = core
         self._answer = answer = _Answer(core, given, resolvers)
         self._parts: Generator[tuple[Part, _E], None, None] = drive(
             reading(_ByPart(core)), given, resolvers.parts if resolvers else None
@@ -172,7 +175,7 @@ class EventView(Shell[_E], Generic[_E]):
     @property
     def result(self) -> StreamResult:
         """Tell what came of the stream so far; readable at any time."""
-        return self._core.result
+        return self._answer.result
 
     def snapshot(self) -> dict[str, Any]:
         """Give the state behind the last event that was handed out, as JSON values, for another view to go on from.
@@ -199,7 +202,7 @@ class EventView(Shell[_E], Generic[_E]):
 class AsyncEventView(AsyncShell[_E], Generic[_E]):
     """Iterate over the events of the answer in an asynchronous stream of the client, as `EventView`."""
 
-    __slots__ = ("_answer", "_core", "_parts")
+    __slots__ = ("_answer", "_parts")
 
     def __init__(
         self,
@@ -209,7 +212,6 @@ class AsyncEventView(AsyncShell[_E], Generic[_E]):
         reading: Reading = _as_is,
         *others: AsyncGenerator[Any, None],
     ) -> None:
-        self._core = core
         self._answer = answer = _Answer(core, given, resolvers)
         self._parts: AsyncGenerator[tuple[Part, _E], None] = adrive(
             reading(_ByPart(core)), given, resolvers.parts if resolvers else None
@@ -225,7 +227,7 @@ class AsyncEventView(AsyncShell[_E], Generic[_E]):
     @property
     def result(self) -> StreamResult:
         """Tell what came of the stream so far; readable at any time."""
-        return self._core.result
+        return self._answer.result
 
     def snapshot(self) -> dict[str, Any]:
         """Give the state behind the last event that was handed out, as `EventView.snapshot`."""
