@@ -50,11 +50,12 @@ def _report(module: str, explained: Mapping[str, str]) -> int:
     score = 1 - len(survivors) / len(mutants)
     print(f"{module}: {len(mutants) - len(survivors)} of {len(mutants)} changes noticed, {score:.1%}", flush=True)
     for mutant in survivors:
-        print(_told(mutant, explained.get(mutant.line)))
+        print(told(mutant, explained.get(mutant.line)))
     return int(score < LEAST or any(mutant.line not in explained for mutant in survivors))
 
 
-def _told(mutant: Mutant, why: str | None) -> str:
+def told(mutant: Mutant, why: str | None) -> str:
+    """Say what a survivor is, and why no test can notice it."""
     return f"  line {mutant.row}, {mutant.operator}: {mutant.line}\n    {why or 'NOT EXPLAINED'}"
 
 

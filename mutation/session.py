@@ -123,17 +123,17 @@ def _leave_out(session: Any, path: Path) -> None:
     """Mark what is not to be made: operators left out, and what nothing runs."""
     work = import_module("cosmic_ray.work_item")
     skipped = work.WorkResult(worker_outcome=work.WorkerOutcome.SKIPPED)
-    unread = list(_unread(ast.parse(path.read_text(encoding="utf-8"))))
+    spans = list(unread(ast.parse(path.read_text(encoding="utf-8"))))
 
     def is_left_out(mutation: Any) -> bool:
-        is_read = not any(begin <= mutation.start_pos and mutation.end_pos <= end for begin, end in unread)
+        is_read = not any(begin <= mutation.start_pos and mutation.end_pos <= end for begin, end in spans)
         return bool(LEFT_OUT.match(mutation.operator_name)) or not is_read
 
     jobs = [item.job_id for item in session.pending_work_items if any(map(is_left_out, item.mutations))]
     session.set_multiple_results(jobs, skipped)
 
 
-def _unread(tree: ast.AST) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+def unread(tree: ast.AST) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
     """Give where annotations stand, which nothing evaluates, and patterns, in which ``|`` is no operator."""
     for node in ast.walk(tree):
         for each in (getattr(node, "annotation", None), getattr(node, "returns", None), node):
