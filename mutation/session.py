@@ -143,7 +143,7 @@ def unread(tree: ast.AST) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
 
 def _mutants(session: Any) -> Iterator[Mutant]:
     for item, result in session.completed_work_items:
-        if result.worker_outcome == "skipped":
+        if result.worker_outcome != "normal":  # left out, or one of those that cosmic-ray cannot make
             continue
         (mutation,) = item.mutations
         changed = [line[1:].strip() for line in (result.diff or "").splitlines() if re.match(r"\+(?!\+\+ )", line)]

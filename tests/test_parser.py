@@ -15,6 +15,7 @@ import pytest
 from streamcite import OPENAI, Citation, CitationFormat, Malformed, OtherMarker, Reference, grammar
 from streamcite import parser as parser_module
 from streamcite.body import Opaque, Spaced, Strict
+from streamcite.options import MARKER_LENGTH, REMEMBERED
 from streamcite.parser import CitationParser, ParserClosed, clean, parse
 from tests import strategies as sc
 from tests.reading import CASES, Case, joined, read_through
@@ -122,6 +123,46 @@ def test_more_markers_than_are_remembered() -> None:
     assert [event.source_ids for event in events if isinstance(event, Citation)] == [
         (f"turn0file{number}",) for number in [*range(1200)] * 2
     ]
+
+
+def test_what_is_remembered_of_markers_is_used_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    parser = CitationParser(max_marker=4_999)  # as no other test has it: what is remembered is shared
+    options = parser._options
+    read: list[Any] = []
+    read_fields = options.read_fields
+
+    def counted(fields: Any) -> Any:
+        read.append(fields)
+        return read_fields(fields)
+
+    monkeypatch.setattr(options, "read_fields", counted)
+    for length, remembered in [(30, True), (MARKER_LENGTH, True), (MARKER_LENGTH + 1, False), (4_000, False)]:
+        marker = OPENAI.write([Reference("a" * (length - 7))])
+        assert len(marker) == length
+        read.clear()
+        for _ in range(3):
+            assert len(parser.feed(marker)) == 1
+        assert len(read) == (1 if remembered else 3)
+        assert (marker in options.markers) == remembered
+    sizes = []
+    for number in range(3 * REMEMBERED):
+        parser.feed(OPENAI.write([Reference(f"a{number}")]))
+        sizes.append(len(options.markers))
+    assert max(sizes) == REMEMBERED
+
+
+def test_an_answer_is_cut_off_unless_it_is_said_to_be_complete() -> None:
+    text = "\ue200cite\ue202turn0file1"
+    parser = CitationParser()
+    assert parser.feed(text) == []
+    (cut_off,) = parser.close()
+    assert isinstance(cut_off, Malformed)
+    assert (cut_off.reason, cut_off.raw) == ("truncated", text)
+    assert parse(text) == [cut_off]
+    (cited,) = parse(text, complete=True)
+    assert isinstance(cited, Citation)
+    assert clean(f"{text} ", malformed="keep") == f"{text} "
+    assert clean(f"{text} ", malformed="keep", complete=True) == " "
 
 
 # Options and misuse.
