@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from . import plots
+from . import plots, targets
 from .asserted import ASSERTED
 from .report import Figure, Table, shown
 from .results import Results
@@ -42,7 +42,7 @@ def lines(results: Results, drawn: dict[str, str]) -> Iterator[str]:
     yield f"Measured on: {', '.join(f'{name} {version}' for name, version in results.machine.items())}."
     if results.quick:
         yield f"\n**A quick run**: rough figures of {', '.join(sorted(results.quick))}."
-    yield from _targets([*results.figures])
+    yield from _targets(results)
     for name, file in drawn.items():
         yield f"\n![{plots.PLOTS[name].title}]({file})"
     for suite, title in SUITES.items():
@@ -52,14 +52,20 @@ def lines(results: Results, drawn: dict[str, str]) -> Iterator[str]:
     yield from _table(["", "test"], [[what, f"`{test}`"] for what, test in ASSERTED.items()])
 
 
-def _targets(figures: Sequence[Figure]) -> Iterator[str]:
-    limited = [figure for figure in figures if figure.limit is not None]
-    missed = [figure for figure in limited if figure.missed]
-    yield f"\n## Targets\n\n{len(limited) - len(missed)} of {len(limited)} are met."
-    if missed:
-        yield "\nMissed:\n"
-    for figure in missed:
-        yield f"* {_escaped(figure.name)}: {_verdict(figure)} ({shown(figure.value)} of {_limit(figure)})"
+def _targets(results: Results) -> Iterator[str]:
+    decided = [*targets.rows(results.suites)]
+    met = sum(figure is not None and figure.value <= target.limit for target, figure in decided)
+    yield f"\n## Targets\n\n{met} of {len(decided)} are met. Where there are several figures, the worst counts.\n"
+    yield from _table(
+        ["", "measured", "at most", ""], [[target.what, *_decided(target, figure)] for target, figure in decided]
+    )
+
+
+def _decided(target: targets.Target, figure: Figure | None) -> Sequence[str]:
+    limit = f"{target.limit:g}"
+    if figure is None:
+        return ["", limit, "**not measured**"]
+    return [shown(figure.value), limit, targets.verdict(target.limit, figure.value)]
 
 
 def _suite(results: Results, suite: str) -> Iterator[str]:
@@ -91,9 +97,7 @@ def _limit(figure: Figure) -> str:
 
 
 def _verdict(figure: Figure) -> str:
-    if figure.limit is None:
-        return ""
-    return f"**missed by {figure.value / figure.limit - 1:.1%}**" if figure.missed else "met"
+    return "" if figure.limit is None else targets.verdict(figure.limit, figure.value)
 
 
 def _escaped(text: str) -> str:
