@@ -9,7 +9,7 @@ from streamcite.links import Cited, Link, Resolved, ResolvedEvent
 
 from .cited import CitedSource
 from .flow import Flow
-from .links import is_safe_url, markdown_link, markdown_text
+from .hyperlinks import is_safe_url, markdown_link, markdown_text
 from .stage import Renderer, RendererClosed, Waiting
 
 __all__ = ["MarkdownRenderer", "MarkdownStyle", "RendererClosed", "render_markdown"]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from streamcite.links import Cited, Resolved, ResolvedEvent
 
 from .cited import CitedSource
-from .links import one_line
+from .hyperlinks import one_line
 from .stage import Renderer, RendererClosed, Waiting, blank_line
 
 __all__ = ["PlainRenderer", "RendererClosed", "render_plain"]

@@ -17,7 +17,7 @@ from markdown_it.token import Token
 
 from streamcite.markdown.leaves import Leaves, block_reader
 
-from .links import is_safe_url
+from .hyperlinks import is_safe_url
 
 if TYPE_CHECKING:
     from markdown_it.utils import EnvType  # not in all versions

@@ -22,7 +22,7 @@ from streamcite.links import Cited, Link, Resolved
 from streamcite.surrogates import replace_surrogates, split_half
 
 from .cited import CitedSource
-from .links import is_safe_url, one_line
+from .hyperlinks import is_safe_url, one_line
 from .pieces import Pieces
 from .rich_markdown import columns, markdown
 from .stage import Renderer, RendererClosed
