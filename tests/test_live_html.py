@@ -3,14 +3,17 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from markdown_it.parser_block import ParserBlock
+from markdown_it.parser_inline import ParserInline
 
 from benchmarks import render as benchmark
 from benchmarks import timing
-from streamcite import Cited, Resolved, ResolvedEvent, Resolver, Source, parse
+from streamcite import CitationParser, Cited, Resolved, ResolvedEvent, Resolver, Source, parse
 from streamcite.render.html import render_html
 from streamcite.render.live import BlockPatch, LiveHtml, RendererClosed
 from tests.linting import cite
@@ -67,6 +70,7 @@ def final(events: Iterable[ResolvedEvent]) -> str:
 
 @given(texts, cuts)
 @example("- a\n- b\n\n- c", [3, 7, 9])
+@example("- a\n- b\n\n-", [7, 9])
 @example("a\n===\n", [2, 3])
 @example("[p] x\n\n[p]: /q\n\n[p]", [1, 8])
 @example("> a\nb\n\nc", [3, 5])
@@ -85,6 +89,83 @@ def test_what_is_seen_does_not_depend_on_the_cuts(text: str, cuts: list[int]) ->
     for feed in fed:
         events += feed
         assert reader.feed(feed) == Reader().feed(events)
+
+
+# What is open for long, by what it is made of.
+HOSTILE = (
+    *(
+        "*a@*",
+        "**a ",
+        "*a_ ",
+        "***a** b* ",
+        "~~a ",
+        "a**b",
+        "<b <i ",
+        "<",
+        "<http://a",
+        "[[[[",
+        "![",
+        "[a](",
+        "[a](b 'c ",
+    ),
+    *("[a]", "`a ``b ", "\\", "&amp;", "a&b;", "|a", "| a ", "# ", "a\t", "*", "- ", "> ", "a\n", "**a\n", "`a\n"),
+    *("a| b\n", "> a\n", "> - a\n", "- a\n ", "    a\n", "```\n", "[a]: b\n", "- [a]: b\n", "1. a\n   - b\n"),
+    *("a\n\n- b\n\n  c\n", "* a\n\n* b\n+ c\n\n+ d\n", f"**a{cite('t1')}", f"> a{cite('t1')}\n"),
+)
+endless = st.lists(
+    st.tuples(st.sampled_from((*HOSTILE, *LINES, *PIECES)), st.sampled_from((1, 2, 50, 150))), min_size=1, max_size=5
+).map(lambda parts: "".join(part * count for part, count in parts)[:900])
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_is_read_is_bounded_by_the_length_of_the_answer(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    for kind in (ParserBlock, ParserInline):
+        parse = kind.parse
+
+        def counted(self: Any, source: str, *args: Any, parse: Any = parse) -> Any:
+            read.append(len(source))
+            return parse(self, source, *args)
+
+        monkeypatch.setattr(kind, "parse", counted)
+    text = (text * 600)[:600]
+    parser, resolver, reader = CitationParser(), Resolver(SOURCES), Reader()
+    for begin in range(0, len(text), 4):
+        reader.feed(resolver.feed(parser.feed(text[begin : begin + 4])))
+    assert sum(read) <= 128 * len(text)
+
+
+@given(endless, cuts)
+@settings(max_examples=50)
+def test_what_is_seen_of_an_endless_block_does_not_depend_on_the_cuts(text: str, cuts: list[int]) -> None:
+    *fed, _ = feeds(text, [cut * 5 for cut in cuts[:4]])
+    reader, events = Reader(), []
+    for feed in fed:
+        events += feed
+        assert reader.feed(feed) == Reader().feed(events)
+
+
+@given(endless, cuts)
+@settings(max_examples=50)
+def test_an_endless_block_is_one_render_at_the_end(text: str, cuts: list[int]) -> None:
+    fed, reader = feeds(text, cuts), Reader()
+    for events in fed:
+        reader.feed(events)
+    assert reader.close() == final(event for events in fed for event in events)
+
+
+def test_an_endless_block_goes_on() -> None:
+    html = seen("**a " * 200 + "**b** `c`")
+    assert html.endswith("<strong>b</strong> <code>c</code></p>\n")
+    ends = {seen("> a\n" * count + "> *b*").rpartition("a\n")[2] for count in range(30, 60)}
+    assert ends == {f"{mark}<em>b</em></p>\n</blockquote>\n" for mark in ("", "&gt; ")}
+    assert Reader().feed(resolve_all(f"**a{cite('t1')}" * 90)).count('class="cite"') == 90
+    definitions = f"[a]: https://a.example/{'b' * 900}\n" * 9
+    assert seen(definitions) == ""
+    reader = Reader()
+    html = reader.feed([definitions[:-9], *resolve_all(cite("t1"))])
+    assert html.startswith('<a class="cite"')
+    assert html.count("<") == 2
 
 
 @pytest.mark.parametrize(
@@ -116,6 +197,12 @@ def test_what_is_seen_does_not_depend_on_the_cuts(text: str, cuts: list[int]) ->
         ("```py\na = 1\n``", '<pre><code class="language-py">a = 1</code></pre>\n'),
         ("[a]: https://x.exa", ""),
         ("a \\", '<p dir="auto">a</p>\n'),
+        ("a <1", '<p dir="auto">a &lt;1</p>\n'),
+        ("a * *_", '<p dir="auto">a *</p>\n'),
+        ("[a]:\nhttps://x.example", ""),
+        ("- a]: b\n- c", '<ul>\n<li dir="auto">a]: b</li>\n<li dir="auto">c</li>\n</ul>\n'),
+        ("\n- a\n- b", '<ul>\n<li dir="auto">a</li>\n<li dir="auto">b</li>\n</ul>\n'),
+        ("> a\n> **b", '<blockquote>\n<p dir="auto">a\n<strong>b</strong></p>\n</blockquote>\n'),
     ],
 )
 def test_what_is_not_finished_looks_as_if_it_were(text: str, html: str) -> None:
@@ -162,6 +249,20 @@ def test_a_source_that_comes_late_changes_the_block_that_cites_it() -> None:
     end = reader.feed(resolver.close()) and reader.close()
     events = resolve_all(f"First{cite('t1')}.\n\nSecond{cite('t1')} on")
     assert end == render_html(events)
+
+
+def test_of_a_citation_one_source_may_come_late_and_the_other_never() -> None:
+    sources: dict[str, Source] = {}
+    resolver, reader = Resolver(sources), Reader()
+    # The second block begins with the citation that came before it was known to begin.
+    assert reader.feed(resolver.feed(parse(f"One.\n\n{cite('t1', 't2')}"))).count("data-pending") == 2
+    sources["t1"] = SOURCES["t1"]
+    html = reader.feed(resolver.feed(["Two."]))
+    assert html.count("data-pending") == html.count("Office days") == 1
+    assert html.index("Two.") > html.index("Office days") > html.index("One.")
+    html = reader.feed([*resolver.close(), Resolved(7, ())]) + reader.close()
+    assert "data-pending" not in html
+    assert html.count('data-problem="unknown-source"') == 2
 
 
 def test_a_source_that_never_comes_is_told_at_the_end() -> None:

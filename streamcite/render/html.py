@@ -19,7 +19,7 @@ from streamcite.surrogates import replace_surrogates
 from streamcite.units import line_range
 
 from .cited import CitedSource, known_locator
-from .newlines import Newlines
+from .normal import Normal
 from .pieces import Pieces
 from .stage import Renderer, RendererClosed
 from .structure import Sign, read, read_inline
@@ -83,12 +83,12 @@ class HtmlRenderer(Renderer):
     def __init__(self) -> None:
         super().__init__()
         self._pieces = Pieces()
-        self._newlines = Newlines()
+        self._normal = Normal()
         self._citations: dict[int, PlacedCitation] = {}  # of the open piece, by index
         self._env: EnvType = {}
 
     def _write(self, text: str) -> None:
-        self._feed(self._newlines.read(text))
+        self._feed(self._normal.read(text))
 
     def _cite(self, cited: Cited) -> None:
         placed = PlacedCitation(self._pieces.length, cited.index, cited.links)
@@ -99,7 +99,7 @@ class HtmlRenderer(Renderer):
             self._citations[resolved.index] = replace(placed, links=resolved.links)
 
     def _end(self) -> None:
-        self._feed(self._newlines.end())
+        self._feed(self._normal.end())
         self._out += [self._rendered(self._pieces.open), render_sources(self._cited)]
 
     def _feed(self, text: str) -> None:

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 # A line of which the next character says what it is; and one that opens a block of code, of which nothing is seen yet.
-UNDECIDED = re.compile(r"(?:[\s>]|[-+*]\s|[0-9]{1,9}[.)]\s)*(?:[-\s=_*+#>|:`~]*|[0-9]{1,9}[.)]?\s*|`{3}[^`]*|~{3}.*)")
+_UNDECIDED = re.compile(r"(?:[\s>]|[-+*]\s|[0-9]{1,9}[.)]\s)*(?:[-\s=_*+#>|:`~]*|[0-9]{1,9}[.)]?\s*|`{3}[^`]*|~{3}.*)")
+# Nothing that is longer is waited for.
+_LONGEST = 1024  # code points
 MARKS = re.compile(r"[-\s=_*+#>|:`~]*")
 # A line of which all is told without a reader of blocks: what begins with a word is a paragraph, a heading or an item.
 SIMPLE = re.compile(
@@ -27,12 +29,19 @@ HIDDEN = re.compile(r"(?:\A|\n)[ \t]*(?:[\[!<\\`][^\n]*|[-=_*+#>|:~ \t]+)\Z")
 LAST_PIPE = re.compile(r"(?<=[^\s|])[ \t]*(?<!\\)\|[ \t]*\Z")
 ROW_END = re.compile(r"\A[ \t]*\|")
 BLANKS = " \t\n"
+# What is read with a block, not with its inline content.
+OF_BLOCKS = re.compile(r"[\x00-\x1f#|\x7f-\x9f\u2028\u2029]")
+
+
+def is_undecided(line: str) -> bool:
+    """Say whether a last line may become anything."""
+    return len(line) < _LONGEST and _UNDECIDED.fullmatch(line) is not None
 
 
 def decided(source: str) -> str:
     """Give a source without a last line that may become anything, and without the blanks at its end."""
     before, _, line = source.rpartition("\n")
-    if UNDECIDED.fullmatch(line):
+    if is_undecided(line):
         return before.rstrip(BLANKS)
     return LAST_PIPE.sub("", source).rstrip(BLANKS)
 

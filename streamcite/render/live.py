@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from streamcite.links import Cited, Resolved, ResolvedEvent
 
 from .html import PlacedCitation, render_citation, render_sources
-from .newlines import Newlines
+from .normal import Normal
 from .open_piece import OpenPiece
 from .pieces import Pieces
 from .stage import Renderer, RendererClosed
@@ -55,7 +55,10 @@ class LiveHtml:
     been there at once: the blocks, and as the last one the list of sources.
 
     The time for a delta is that for what is new, or else for the paragraph, the item of a list, the row of a table or
-    the block of code that is open.
+    the block of code that is open. All that is read is bounded by a multiple of the answer's length, whoever wrote it:
+    where an open block has cost too much, what comes is read without what is in front of it, as inline content, until
+    reading all of it is paid for again. Then a mark that was open there is closed, and a line is no item or row, until
+    the block ends. No text waits for that, but for that of definitions of links.
 
     Raises:
         ModuleNotFoundError: from the import of this module: markdown-it-py is missing.
@@ -77,7 +80,7 @@ class LiveHtml:
             RendererClosed: `close` was called before.
             TypeError: one of them is no event of a resolver.
         """
-        self._stage.feed(events)
+        self._stage.read(events)
         return self._stage.patches()
 
     def close(self) -> list[BlockPatch]:
@@ -90,7 +93,7 @@ class _Stage(Renderer):
     def __init__(self) -> None:
         super().__init__()
         self._pieces = Pieces()
-        self._newlines = Newlines()
+        self._normal = Normal()
         self._env: EnvType = {}
         self._number = 0
         self._has_begun = False  # whether anything of this block was seen
@@ -103,7 +106,8 @@ class _Stage(Renderer):
     def patches(self) -> list[BlockPatch]:
         """Give what has changed since it was asked for last."""
         if not self._patches:  # after most deltas
-            found = self._open.patch()
+            piece = self._open
+            found = piece.patch() if piece.is_stale else piece.html.patch()
             if found is None:
                 return []
             self._has_begun = True
@@ -116,7 +120,12 @@ class _Stage(Renderer):
         return ""  # what is given out is patches
 
     def _write(self, text: str) -> None:
-        self._feed(self._newlines.read(text))
+        if self._normal.held or not text.isprintable():
+            text = self._normal.read(text)
+        if ended := self._pieces.feed(text):
+            self._end_pieces(ended)
+            text = self._pieces.open
+        self._open.write(text)
 
     def _cite(self, cited: Cited) -> None:
         placed = PlacedCitation(0, cited.index, cited.links, cited.pending)
@@ -144,18 +153,14 @@ class _Stage(Renderer):
             del self._waiting[number], self._ended[number]
 
     def _end(self) -> None:
-        self._feed(self._newlines.end())
+        self._write(self._normal.end())
         self._open.end(self._pieces.open, is_last=True)
         self._next()
         if sources := render_sources(self._cited):
             self._patches[self._number] = BlockPatch(self._number, sources)
 
-    def _feed(self, text: str) -> None:
-        ended = self._pieces.feed(text)
-        if not ended:
-            self._open.write(text)
-            return
-        for piece in ended:
+    def _end_pieces(self, pieces: Sequence[str]) -> None:
+        for piece in pieces:
             left = self._open.end(piece)
             self._next(left)
             for placed in left:
@@ -164,13 +169,12 @@ class _Stage(Renderer):
                     self._waiting[number] -= 1
                     self._pending[placed.index] = self._number, placed
                     self._waiting[self._number] += 1
-        self._open.write(self._pieces.open)
 
     def _next(self, citations: Sequence[PlacedCitation] = ()) -> None:
         """Begin another block."""
         self._patch_open()
         if self._waiting[self._number]:
-            self._ended[self._number] = self._open.html
+            self._ended[self._number] = self._open.html.all
         self._number += self._has_begun  # of blank lines, and of definitions, nothing is seen
         self._has_begun = False
         self._open = OpenPiece(self._env, citations)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from itertools import islice
 
-from streamcite.events import Malformed, OtherMarker, check_iterable
+from streamcite.events import check_event, check_iterable
 from streamcite.links import Cited, Link, Resolved, ResolvedEvent
 
 from .cited import CitedSources
@@ -38,7 +38,13 @@ class Renderer(ABC):
             RendererClosed: `close` was called before.
             TypeError: they are no iterable of events of a resolver, or one text.
         """
-        check_iterable(events)
+        self.read(events)
+        return self._given_out()
+
+    def read(self, events: Iterable[ResolvedEvent]) -> None:
+        """Read the next events as `feed` does, but give nothing out yet."""
+        if type(events) is not list:  # as it is nearly always
+            check_iterable(events)
         if self._closed:
             raise RendererClosed("feed() after close(): make a new renderer for a new answer")
         for event in events:
@@ -51,13 +57,11 @@ class Renderer(ABC):
                     self._resolve(event)
                 elif not text:
                     self._cite(event)
-            elif isinstance(event, OtherMarker | Malformed):
-                text = event.text
             else:
-                raise TypeError(f"events: must be those of a Resolver, not {type(event).__name__}")
+                check_event(event, ResolvedEvent, "a Resolver")
+                text = event.text
             if text:
                 self._write(text)
-        return self._given_out()
 
     def close(self) -> str:
         """Say that the answer has ended, and give the rest of the output; from a second call on nothing."""

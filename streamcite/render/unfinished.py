@@ -217,7 +217,7 @@ def may_mean(text: str, html: str) -> bool:
 
 def like(character: str) -> str:
     """Give a character that is to marks beside it what this one is."""
-    return "." if is_sign(character) else "x"
+    return character if character.isspace() else "." if is_sign(character) else "x"
 
 
 def may_define(content: str) -> bool:

@@ -1,0 +1,138 @@
+"""The end of the inline content that is open: what of it is read again when it grows, and how words are added to it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from markdown_it.common.utils import escapeHtml
+
+from .context import HERE
+from .html import render_inline
+from .last_line import BLANKS
+from .unfinished import Shown, like, may_mean, show
+
+if TYPE_CHECKING:
+    from markdown_it.utils import EnvType  # not in all versions
+
+    from .open_html import OpenHtml
+
+# What may have a meaning in inline content, and what has none wherever it stands behind a word.
+_MARKS = r"\x00-\x1f!#&*<>\[\\\]_`|~\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ud800-\udfff\ufdd0"
+MARK, WORDS = re.compile(f"[{_MARKS}]"), re.compile(f"[^{_MARKS}]+")
+
+
+class OpenTail:
+    """Read inline content from the last place on that nothing behind it changes: a word outside of all marks.
+
+    Args:
+        html: where it is shown.
+        env: what is known of link references.
+
+    Attributes:
+        source: what is read again; None if nothing can be read by itself.
+        blanks: what is at the end of the text: it is seen with what follows.
+        goes_on: whether words may be added as they are.
+        is_code: whether all text may be, up to the end of the line.
+        is_exact: whether it would look so if it ended here.
+    """
+
+    def __init__(self, html: OpenHtml, env: EnvType) -> None:
+        self._html = html
+        self._env = env
+        self._last = ""  # the character in front of the source; none at the beginning of a block
+        self._shown: Shown | None = None
+        self.source: str | None = None
+        self.blanks: str = ""
+        self.goes_on: bool = False
+        self.is_code: bool = False
+        self.is_exact: bool = True
+
+    def stop(self) -> None:
+        """Let nothing be added or read until it begins again."""
+        self.source = self._shown = None
+        self.goes_on = self.is_code = False
+
+    def is_settled(self, source: str) -> bool:
+        """Say whether nothing behind inline content changes it."""
+        shown = show(source)
+        is_exact = shown.text == source and not shown.closing and shown.whole
+        return is_exact and not may_mean(source, render_inline(source, self._env))
+
+    def begin(self, source: str, last: str) -> None:
+        """Read the content of a block from its beginning, or from a line of it on.
+
+        Args:
+            source: it.
+            last: the character in front of it, if there is one.
+        """
+        self._last = last
+        blanks = self.blanks
+        self.read(source)
+        self.blanks = blanks
+
+    def read_again(self) -> None:
+        """Read all again, as if it had come at once."""
+        self._shown = None
+        self.read(f"{self.source}{self.blanks}")
+
+    def settle(self, last: str) -> None:
+        """Let nothing be read again: what follows is read by itself.
+
+        Args:
+            last: the last character in front of it that is no blank; may be empty.
+        """
+        self.source, self._shown, self._last = "", None, last or self._last
+        self.goes_on, self.is_code = True, False
+
+    def take_blanks(self) -> str:
+        """Give the blanks at the end, which are seen then."""
+        blanks, self.blanks = self.blanks, ""
+        return blanks
+
+    def add(self, text: str) -> bool:
+        """Add words, and say whether there were any but blanks."""
+        words = (self.blanks + text).rstrip(BLANKS) if self.blanks else text.rstrip(BLANKS)
+        if not words:
+            self.blanks += text
+            return False
+        self.blanks = "" if text[-1] == words[-1] else (self.blanks + text)[len(words) :]
+        html = words.replace('"', "&quot;") if '"' in words else words  # nothing else in it means something to HTML
+        if self._shown is not None:
+            self.source = f"{self.source}{words}"
+            self._html.before += html
+            self._shown = self._shown._replace(text=self._shown.text + words)
+        else:
+            self._html.put(html)
+            self._last = words[-1]
+        return True
+
+    def add_code(self, text: str) -> None:
+        """Add text of a block of code, in which nothing has a meaning."""
+        text = self.blanks + text
+        code = text.rstrip(BLANKS)
+        self.blanks = text[len(code) :]
+        self._html.put(escapeHtml(code))
+
+    def read(self, source: str) -> None:
+        """Read the content again, from where it may have changed on."""
+        tail = source.rstrip(BLANKS)
+        self.source, self.blanks = tail, source[len(tail) :]
+        last = self._last and like(self._last)
+        shown = show(tail, last)
+        self.is_exact = shown.text == tail and not shown.closing
+        known, self._shown = self._shown, shown
+        if known and known.text + known.closing == shown.text + shown.closing and known.whole >= shown.whole:
+            self.goes_on = self.goes_on and shown.whole
+            return
+        html = self._html
+        if not shown.closing and (not shown.text or WORDS.fullmatch(shown.text)):
+            html.before, html.behind, self.goes_on = escapeHtml(shown.text), "", shown.whole
+        else:
+            here = HERE if shown.whole else ""
+            read = render_inline(f"{last}{shown.text}{here}{shown.closing}", self._env)
+            html.before, here, html.behind = read.removeprefix(last).partition(HERE)
+            self.goes_on = bool(here) and HERE not in html.behind
+        if self.goes_on and self.is_exact and not html.behind and not may_mean(tail, html.before):
+            html.settle()
+            self.settle(tail[-1:])
