@@ -89,6 +89,7 @@ def test_in_a_terminal(answer: Path, sources: Path) -> None:
         "    L1 line 1",
         "    L2 line 2",
         "[2] none",
+        "    A block.",
     ]
     assert set(screen.links) == {"", "https://a.example/office"}
     assert screen.cursor_shown
