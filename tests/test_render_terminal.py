@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.text import Text
 
-from streamcite import Cited
+from streamcite import Cited, Source
 from streamcite.links import Resolved, ResolvedEvent
 from streamcite.render import terminal
 from streamcite.render.terminal import RendererClosed, TerminalRenderer
@@ -107,6 +107,11 @@ def test_a_source_without_text_has_its_lines_named() -> None:
     source = SOURCES["t1"].from_dict({"id": "t1", "title": "Office"})
     seen = shown([resolve(f"a{cite('t1', 'L2-L3')}", {"t1": source})])
     assert "[1] Office, lines 2\N{EN DASH}3" in seen.lines
+
+
+def test_of_a_block_the_beginning_stands_below_its_title() -> None:
+    seen = shown([resolve(f"a{cite('b1')}", {"b1": Source("b1", "Open till nine.", title="Hours", unit="block")})])
+    assert "\n".join(seen.lines).endswith("[1] Hours\n    Open till nine.\n")
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=15).map("".join), cuts)

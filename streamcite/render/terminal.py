@@ -241,8 +241,9 @@ def _without_ends(lines: list[list[Segment]]) -> list[list[Segment]]:
 
 def _entry(cited: CitedSource) -> RenderableType:
     title = Text(cited.title, Style(bold=True, link=cited.url and normalizeLink(cited.url)))
-    lines = [(Text(label, "quiet"), Text(text.translate(_CONTROLS))) for label, text in cited.lines()]
+    lines = [(label, Text(text.translate(_CONTROLS))) for label, text in cited.lines()]
     if (where := cited.where()) and not lines:
         title.append(f", {where}", "not bold")
     url = [Text(one_line(cited.url), "quiet")] if cited.url and cited.url != cited.title else []
-    return Group(title, *url, columns(*lines))
+    labelled = columns(*((Text(label, "quiet"), text) for label, text in lines if label))
+    return Group(title, *url, *(text for label, text in lines if not label), labelled)
