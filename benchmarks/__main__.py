@@ -56,7 +56,7 @@ def measure(names: list[str], *, quick: bool) -> Results:
         found.suites[name] = []
         for result in results:
             found.suites[name].append(result)
-            if not isinstance(result, Figure) or result.point is None:
+            if not isinstance(result, Figure) or result.told:
                 print(result, flush=True)
     found.quick = set(found.suites) if quick else set()
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from itertools import cycle
+from itertools import chain, cycle
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -71,7 +71,7 @@ def draw(figures: Iterable[Figure], folder: Path) -> dict[str, str]:
         for name, lines in found.items():
             plot = PLOTS[name]
             canvas, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
-            (_bars if all(len(each) == 1 for each in lines.values()) else _lines)(axes, lines, plot, colours)
+            (_bars if isinstance(next(iter(lines.values()))[0][0], str) else _lines)(axes, lines, plot, colours)
             axes.set_title(plot.title, loc="left")
             files[name] = f"{name}.svg"
             canvas.savefig(folder / files[name], metadata={"Date": None})
@@ -114,8 +114,17 @@ def _lines(axes: Any, drawn: Lines, plot: Plot, colours: Mapping[str, Any]) -> N
 
 
 def _bars(axes: Any, drawn: Lines, plot: Plot, colours: Mapping[str, Any]) -> None:
-    names = [*reversed(drawn)]
-    values = [drawn[name][0][1] for name in names]
-    bars = axes.barh(names, values, color=[colours[name] if OURS in name else "0.75" for name in names])
-    axes.bar_label(bars, fmt="%.2f", padding=3)
+    """Draw a group of bars for each name, the cheapest on top."""
+    cost: dict[str, float] = {}
+    for x, value in chain.from_iterable(drawn.values()):
+        cost[x] = max(value, cost.get(x, 0))
+    names = sorted(cost, key=lambda name: cost[name], reverse=True)
+    height = 0.8 / len(drawn)
+    for number, (series, bars) in enumerate(drawn.items()):
+        places = [names.index(x) - number * height for x, _ in bars]
+        values = [value for _, value in bars]
+        axes.bar_label(axes.barh(places, values, height, color=colours[series], label=series), fmt="%.2f", padding=3)
+    axes.set_yticks([place - height * (len(drawn) - 1) / 2 for place in range(len(names))], names)
     axes.set_xlabel(plot.beside)
+    if len(drawn) > 1:
+        axes.legend(frameon=False, fontsize=8, loc="upper right")

@@ -13,8 +13,8 @@ class Point:
 
     Attributes:
         plot: the plot, one of `benchmarks.plots.PLOTS`.
-        series: the line, or the bar, that it is part of.
-        x: where on the line; what stands below the bar.
+        series: the line, or the colour of bars, that it is part of.
+        x: where on the line; the name of what the bar is of.
     """
 
     plot: str
@@ -31,12 +31,14 @@ class Figure:
         value: a ratio, or a number of bytes.
         limit: the most it may be; None if it is only told.
         point: its place in a plot, if it has one.
+        told: whether it has a line of its own; a plot, or a table, may be enough.
     """
 
     name: str
     value: float
     limit: float | None = None
     point: Point | None = None
+    told: bool = True
 
     @property
     def missed(self) -> bool:

@@ -68,11 +68,11 @@ TARGETS: Sequence[Target] = [
     Target("splice, beside json: 1 per 200", "splice", "splice / json: 1 per 200", 0.15),
     Target("splice, beside orjson: no citation", "splice", "splice / orjson: no citation", 0.2),
     Target("splice, beside orjson: 1 per 200", "splice", "splice / orjson: 1 per 200", 0.5),
-    Target("relay, beside a pump of bytes: an event a read", "relay", "pump.*paced", 1.5),
-    Target("relay, beside a pump of bytes: in bursts", "relay", "pump.*burst", 3),
-    Target("relay, beside the same without splice", "relay", "without splice", 1.15),
-    Target("relay, beside a handler built on the client", "relay", "(?i)fastapi", 0.15),
-    Target("relay: milliseconds added to 99.9 % of events", "relay", "99.9", 20),
+    Target("relay, beside a pump of bytes: an event a read", "relay", "^relay / pump: paced", 1.5),
+    Target("relay, beside a pump of bytes: in bursts", "relay", "^relay / pump: burst", 3),
+    Target("relay, beside the same without splice", "relay", "^relay / relay without splice", 1.15),
+    Target("relay, beside a handler built on the client", "relay", "^relay / FastAPI handler", 0.15),
+    Target("relay: milliseconds added to 99.9 % of events", "relay", r"p99\.9", 20),
 ]
 
 

@@ -136,13 +136,18 @@ def test_a_target_is_decided_by_the_worst_of_its_figures() -> None:
 
 def test_a_point_is_drawn_and_not_told(suite: list[dict[str, int]]) -> None:
     points: list[Result] = [
-        Figure("one", 2.0, None, Point("length", "ours", 10)),
-        Figure("two", 4.0, None, Point("length", "ours", 20)),
+        Figure("one", 2.0, point=Point("length", "ours", 10), told=False),
+        Figure("two", 4.0, point=Point("length", "ours", 20), told=False),
+        Figure("a bar", 4.0, point=Point("relay", "paced", "ours")),
     ]
     found = results.Results({}, set(), {"one": [*points, *GIVEN]})
     assert plots.points(found.figures, "length") == {"ours": [(10, 2.0), (20, 4.0)]}
     assert plots.points(found.figures, "density") == {}
-    assert "| one |" not in "\n".join(written.lines(found, {"length": "length.svg"}))
+    assert plots.points(found.figures, "relay") == {"paced": [("ours", 4.0)]}
+    text = "\n".join(written.lines(found, {"length": "length.svg"}))
+    assert "(length.svg)" in text
+    assert "| one |" not in text
+    assert "| a bar |" in text
 
 
 def test_what_the_report_says_of_tests_is_so() -> None:

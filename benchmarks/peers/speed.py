@@ -21,7 +21,6 @@ SHORTEST = 125
 # Rescanning takes its time: only the answer that grows is as long as can be.
 SHORTER = 4
 OURS = "streamcite"
-TABLE = "shapes"
 _NOTE = (
     "A text that is only read at its end is not shown before. What rescans is shown anew after each delta: that is not "
     "counted. The client's own stream is its typed one, without any parser."
@@ -54,12 +53,12 @@ def figures(peers: Sequence[Peer], deltas: int, passes: int) -> Iterator[Result]
     for name in SHAPES:
         times = _times(peers, make(name, deltas // SHORTER).deltas, passes)
         found = [
-            Figure(f"{peer} / {OURS}: {name}", spent / times[OURS], point=Point(TABLE, peer, name))
+            Figure(f"{peer} / {OURS}: {name}", spent / times[OURS], told=False)
             for peer, spent in times.items()
             if peer not in (OURS, "null")
         ]
         yield from found
-        ratios = {figure.point.series: shown(figure.value) for figure in found if figure.point}
+        ratios = {figure.name.partition(" / ")[0]: shown(figure.value) for figure in found}
         rows.append([name, *(ratios.get(each, "") for each in names)])
     yield Table("Cost, as parts of what streamcite's parser costs", ["", *names], rows, _NOTE)
     yield from _growing([peer for peer in peers if peer.fast], deltas, passes)
@@ -70,7 +69,7 @@ def _growing(peers: Sequence[Peer], longest: int, passes: int) -> Iterator[Figur
     length = SHORTEST
     while length <= longest:
         for peer, ratio in _beside_null(peers, make("1 per 200", length).deltas, passes):
-            yield Figure(f"{peer} / null: {length} deltas", ratio, point=Point("length", peer, length))
+            yield Figure(f"{peer} / null: {length} deltas", ratio, point=Point("length", peer, length), told=False)
         length *= 2
 
 
@@ -78,7 +77,7 @@ def _denser(peers: Sequence[Peer], deltas: int, passes: int) -> Iterator[Figure]
     for density in DENSITIES:
         parts = cited(1_000 // density, 20, 4 * deltas) if density else prose(ENGLISH, 4 * deltas)
         for peer, ratio in _beside_null(peers, apart(4)([raw for raw, _ in parts]), passes):
-            yield Figure(f"{peer} / null: {density} in 1,000", ratio, point=Point("density", peer, density))
+            yield Figure(f"{peer} / null: {density} in 1,000", ratio, point=Point("density", peer, density), told=False)
 
 
 def _beside_null(peers: Sequence[Peer], deltas: Sequence[str], passes: int) -> Iterator[tuple[str, float]]:
