@@ -29,7 +29,7 @@ def by_more(core: Any, each: Any) -> Pairs | None:
 
 
 def state_of(core: Any) -> Any:
-    return core.result({}), core.snapshot([], None)
+    return core.result, core.snapshot([], None)
 
 
 def check(make: Any, stream: list[Any], snapshot: Any = None) -> int:

@@ -14,7 +14,8 @@ from streamcite.options import ParserOptions
 from .objects import declared, extras, fields, get, get_str
 from .parts import Channel, Key, PartEvent
 from .stage import NewStage
-from .texts import Change, Step, Text, TextsCore
+from .text import Text
+from .texts import Change, Step, TextsCore
 
 # Where a delta or message has text besides its content: OpenAI's own, and what servers add.
 _OTHERS: tuple[tuple[str, Channel], ...] = (

@@ -12,7 +12,8 @@ from streamcite.events import Citation, Event
 from .chat_core import ChatCore, choices_of, holder_of
 from .logprobs import TokenFilter
 from .objects import bare, drop, extras, fields, get, get_index, get_list, get_str, put, put_list, replace_field
-from .texts import Change, Text
+from .text import Text
+from .texts import Change
 
 # What every chunk has, and what goes when a text changes its length: neither is a reason to pass a chunk on.
 _HEAD = frozenset({"id", "object", "created", "model", "service_tier", "system_fingerprint"})

@@ -16,7 +16,8 @@ from streamcite.options import ParserOptions
 from .objects import declared, fields, get, get_index, get_list, get_str
 from .parts import Channel, Key, PartEvent
 from .stage import NewStage
-from .texts import Change, Step, Text, TextsCore, settled
+from .text import Text
+from .texts import Change, Step, TextsCore, settled
 
 # The events that bring text: the field of a part that it is, and what numbers the part.
 _DELTAS = {

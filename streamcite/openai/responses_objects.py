@@ -15,7 +15,8 @@ from .logprobs import TokenFilter
 from .objects import as_dict, drop, fields, get, get_index, get_list, get_str, put, put_list, replace_field
 from .parts import Key, Part
 from .responses_core import ENDS, ResponsesCore
-from .texts import Change, Text
+from .text import Text
+from .texts import Change
 
 _ANNOTATION_ADDED = "response.output_text.annotation.added"
 _PADDING = "obfuscation"

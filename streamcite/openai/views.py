@@ -23,7 +23,8 @@ from streamcite.events import Event
 
 from .parts import Part, PartEvent, StreamResult
 from .resolved import Resolvers
-from .texts import Step, Text, TextsCore, settled
+from .text import Text
+from .texts import Step, TextsCore, settled
 
 _T = TypeVar("_T")
 _E = TypeVar("_E")
@@ -73,7 +74,7 @@ class _Answer:
 
     @property
     def result(self) -> StreamResult:
-        return self._core.result(self._resolvers.cited if self._resolvers else {})
+        return self._core.result_with(self._resolvers.cited) if self._resolvers else self._core.result
 
     def snapshot(self) -> dict[str, Any]:
         state = self._core.snapshot(self._pending(), self._turn())

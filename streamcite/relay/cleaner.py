@@ -26,7 +26,7 @@ from streamcite.openai.parts import StreamResult
 from streamcite.openai.responses_core import ResponsesCore
 from streamcite.openai.responses_objects import ResponsesCleaner
 from streamcite.openai.stage import NewStage
-from streamcite.openai.texts import Text
+from streamcite.openai.text import Text
 from streamcite.options import ParserOptions
 from streamcite.sse import ServerSentEvent, SSEDecoder, encode, encode_json
 
