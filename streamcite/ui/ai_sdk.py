@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from streamcite.events import check_iterable
 from streamcite.links import Cited, ResolvedEvent, to_dict
-from streamcite.render.links import is_safe_url
+from streamcite.render.hyperlinks import is_safe_url
 from streamcite.source import Source
 from streamcite.sse import encode, encode_json
 
