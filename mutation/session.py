@@ -44,7 +44,7 @@ class Mutant:
         job: cosmic-ray's name for it.
         row: the number of the line that it begins in.
         operator: what was changed, in cosmic-ray's words.
-        line: what it made of the line, without the spaces around.
+        line: the function, if it stands in one, and what it made of the line, without the spaces around.
         survived: whether all tests pass with it.
     """
 
@@ -147,6 +147,5 @@ def _mutants(session: Any) -> Iterator[Mutant]:
             continue
         (mutation,) = item.mutations
         changed = [line[1:].strip() for line in (result.diff or "").splitlines() if re.match(r"\+(?!\+\+ )", line)]
-        yield Mutant(
-            item.job_id, mutation.start_pos[0], mutation.operator_name, " ".join(changed), not result.is_killed
-        )
+        line = ": ".join(filter(None, [mutation.definition_name, " ".join(changed)]))
+        yield Mutant(item.job_id, mutation.start_pos[0], mutation.operator_name, line, not result.is_killed)

@@ -89,12 +89,11 @@ class CitationParser:
         self._undecided = ""  # the end of what was fed, to be read again with the next delta
         # The open marker: one whose first delimiter was read.
         self._body: Body | None = None  # how to read it
-        self._field = 0  # the body's field state
-        self._start = 0  # offset of the marker in the input
-        self._head = 0  # length of its start, family and delimiter
         self._pieces: list[str] | None = None  # what was read of it, but for
-        self._tail = ""  # the newest part,
-        self._base = 0  # which has this offset in the input
+        self._tail = ""  # the newest part
+        # The body's field state, the offset of the marker in the input, the length of its start, family and delimiter,
+        # and the offset of the newest part: all without meaning until there is a marker.
+        self._field = self._start = self._head = self._base = 0
         # While the tail is no longer than there is room, a delta of which `_quiet` is true is added to it and nothing
         # else is done: `_end` and `_field` are then out of date. Without room the state must be looked at.
         self._quiet = never
@@ -221,12 +220,14 @@ class CitationParser:
         return parser
 
     def _feed_marker(self, delta: str) -> list[Event]:
-        """Read a delta that is not just more of the open marker: it ends it, most often."""
+        """Read a delta that is not just more of the open marker: it ends it, most often.
+
+        A delta without a stop is not quiet, or too long, and so is what stands "inside": all of it.
+        """
         options, body = self._options, self._body
         inside, stop, behind = _partition(delta, options.stop)
         if (
-            body is None
-            or not stop
+            body is None  # never, while there is room
             or len(self._tail) + len(inside) + len(stop) > self._room
             or not self._quiet(inside)
         ):
