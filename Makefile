@@ -26,14 +26,15 @@ CORE := annotations ask body choose driver event_streams events fields files for
 	relay/config relay/found relay/headers relay/memory relay/target relay/whole render/cited render/flow render/html \
 	render/inlines render/lines render/links render/markdown render/newlines render/pieces render/plain \
 	render/stage render/structure render/terminal resolve source sources spacing sse/decode sse/encode stream \
-	ui/ai_sdk ui/frames ui/openai_chat ui/openai_responses ui/places ui/protocol ui/response ui/writer units
+	ui/ai_sdk ui/frames ui/openai_chat ui/openai_responses ui/places ui/producer ui/protocol ui/response \
+	ui/resumable ui/store ui/writer units
 EMPTY :=
 COMMA := ,
 # Tests that take no branch of the core which the others leave: they run without the tracer, which doubles their time.
 UNTRACED := $(filter-out %_hostile.py %_views.py,$(wildcard tests/test_openai_*.py tests/test_cli*.py \
 	tests/test_testing*.py tests/test_splice*.py)) $(addprefix tests/test_,$(addsuffix .py,benchmarks clean_sse \
 	conftest demo docs examples fuzz imports peers readme reference relay relay_command relay_load \
-	relay_peers report sse_wire ui_benchmark ui_browser ui_native ui_response_wire upstreams))
+	relay_peers report sse_wire ui_benchmark ui_browser ui_native ui_redis ui_response_wire upstreams))
 CORE_FILES := $(subst $(EMPTY) ,$(COMMA),$(CORE:%=*/site-packages/streamcite/%.py))
 
 help: ## List the targets

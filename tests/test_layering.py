@@ -69,7 +69,19 @@ def test_the_package_has_files() -> None:
 
 
 def test_importing_streamcite_loads_nothing_else() -> None:
-    optional = {"openai", "anyio", "trio", "click", "rich", "starlette", "uvicorn", "httpx", "httpx2", "pydantic"}
+    optional = {
+        "openai",
+        "anyio",
+        "trio",
+        "click",
+        "rich",
+        "starlette",
+        "uvicorn",
+        "redis",
+        "httpx",
+        "httpx2",
+        "pydantic",
+    }
     program = f"import sys, streamcite; print(sorted({optional} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -17,6 +17,7 @@ from .store import (
     MAX_BYTES,
     PAGE,
     Page,
+    State,
     StoreError,
     StoreUnavailable,
     StreamEnded,
@@ -36,6 +37,7 @@ __all__ = ["RedisStore"]
 # for how long: what is read there is no word to Redis that somebody reads, and a key may be used again.
 _RECENT: Final = 64
 _FRESH: Final = 1.0  # seconds
+_BEYOND: Final = 10**15  # the number of no frame
 # How many ask Redis at once for pages; those that wait for what is not there yet are not counted.
 _ASKING: Final = 16
 
@@ -102,6 +104,13 @@ class RedisStore:
     async def finish(self, key: str, producer: str | None, start: int, frames: Sequence[bytes]) -> Written:
         """Add the last frames, as `Store.finish` says."""
         return _written(key, await self._run(FINISH, key, producer or "", start, *frames))
+
+    async def look(self, key: str) -> State:
+        """Say how far a stream is, as `Store.look` says."""
+        state, total, _ = await self._run(READ, key, _BEYOND, 1, 1)
+        if state in {b"lost", b"none"}:
+            raise StreamNotFound(f"{key}: there is no such stream")
+        return State(total, state == b"ended")
 
     async def read(self, key: str, start: int) -> Page:
         """Give the next frames, as `Store.read` says. All that wait for the same ones share what one of them asks."""
@@ -174,7 +183,7 @@ class RedisStore:
         """Wait for what stands behind a frame, for as long as a reader counts as reading without another word."""
         stream = self._names(key)[0]
         # The ids of frames are 1-0 and so on. The end of n frames is n-2, and so behind n-1 too.
-        with _named_errors(key):
+        async with _calling(key):
             found = await self._redis.xread({stream: f"{start}-1"}, count=PAGE, block=self._block)
         if not found:
             return None
@@ -186,7 +195,7 @@ class RedisStore:
 
         Where it does not tell, it is taken to be.
         """
-        with _named_errors("is Redis up?"):
+        async with _calling("is Redis up?"):
             try:
                 up = (await self._redis.info("server")).get("uptime_in_seconds", self.lease)
             except ResponseError:
@@ -200,18 +209,27 @@ class RedisStore:
 
     async def _run(self, script: str, key: str, *args: Any) -> Any:
         run: Callable[..., Awaitable[Any]] = self._scripts[script]
-        with _named_errors(key):
+        async with _calling(key):
             return await run(keys=self._names(key), args=[*self._limits, *args])
 
 
-@contextmanager
-def _named_errors(key: str) -> Iterator[None]:
+@asynccontextmanager
+async def _calling(key: str) -> AsyncIterator[None]:
+    """Name the errors of a call, and see to it that a cancellation during it is one.
+
+    Before Python 3.12 ``asyncio.wait_for``, with which the client sends, may lose a cancellation.
+    """
+    task = asyncio.current_task()
+    requests = task.cancelling() if task else 0
     try:
         yield
     except (RedisConnectionError, RedisTimeoutError, ReadOnlyError, OSError) as error:
         raise StoreUnavailable(f"{key}: Redis: {error}") from error
     except RedisError as error:
         raise StoreError(f"{key}: Redis: {error}") from error
+    if task and task.cancelling() > requests:
+        await asyncio.sleep(0)  # one of anyio comes again
+        raise asyncio.CancelledError
 
 
 def _now() -> float:

@@ -18,6 +18,7 @@ __all__ = [
     "PAGE",
     "MemoryStore",
     "Page",
+    "State",
     "Store",
     "StoreError",
     "StoreFull",
@@ -77,6 +78,18 @@ class Page(NamedTuple):
     alive: bool = True
 
 
+class State(NamedTuple):
+    """How far a stream is.
+
+    Attributes:
+        total: how many frames it has.
+        ended: whether none will follow.
+    """
+
+    total: int
+    ended: bool
+
+
 class Written(NamedTuple):
     """What became of frames.
 
@@ -134,6 +147,13 @@ class Store(Protocol):
 
         Raises:
             StreamEnded, StreamLost, StreamNotFound, StoreUnavailable: as their classes say.
+        """
+
+    async def look(self, key: str) -> State:
+        """Say how far a stream is, at once; whoever asks counts as a reader.
+
+        Raises:
+            StreamNotFound, StoreUnavailable: as their classes say.
         """
 
     async def read(self, key: str, start: int) -> Page:
@@ -227,6 +247,13 @@ class MemoryStore:
         stream.ended = True
         stream.producer = producer or ""  # one that was dead and comes back finds that it is not its own
         return self._write(key, stream, frames[count - start :])
+
+    async def look(self, key: str) -> State:
+        """Say how far a stream is, as `Store.look` says."""
+        await checkpoint()
+        stream = self._find(key)
+        stream.seen = current_time()
+        return State(len(stream.frames), stream.ended)
 
     async def read(self, key: str, start: int) -> Page:
         """Give the next frames, as `Store.read` says."""

@@ -1,0 +1,57 @@
+"""An application that serves answers which survive a reload, as one of several processes.
+
+    python -m tests.resumable_app URL_OF_REDIS
+
+It prints its own URL. Each answer is `tests.stores.TEXTS`, a word each `PAUSE` seconds.
+"""
+
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import uvicorn
+from redis.asyncio import Redis
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from streamcite.ui.redis_store import RedisStore
+from streamcite.ui.resumable import Resumable
+from tests.stores import TEXTS, Answer
+
+PAUSE = 0.01
+
+
+def build(url: str) -> Starlette:
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async with Redis.from_url(url) as client, Resumable(RedisStore(client, lease=1.0), ping=0.05) as answers:
+            app.state.answers = answers
+            yield
+
+    async def start(request: Request) -> Response:
+        begun = await request.app.state.answers.start(request.path_params["key"], Answer(TEXTS, pause=PAUSE))
+        return JSONResponse({"begun": begun})
+
+    async def read(request: Request) -> Response:
+        answers: Resumable = request.app.state.answers
+        return await answers.response(request.path_params["key"], last_event_id=request.headers.get("last-event-id"))
+
+    return Starlette(
+        routes=[Route("/{key}", start, methods=["POST"]), Route("/{key}", read, methods=["GET"])], lifespan=lifespan
+    )
+
+
+def main() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        sys.stdout.write(f"http://127.0.0.1:{listener.getsockname()[1]}/\n")
+        sys.stdout.flush()
+        # What sends no chunks to a client that asks in HTTP/1.0.
+        config = uvicorn.Config(build(sys.argv[1]), http="h11", log_level="error")
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,221 @@
+"""Redis that goes and comes back, with and without what was in it; and how little is asked of it."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+from streamcite.ui.redis_store import RedisStore
+from streamcite.ui.resumable import StoredFrames
+from streamcite.ui.store import StoreError, StoreUnavailable, StreamEnded, StreamNotFound
+from tests.processes import PATIENCE
+from tests.redis_server import RedisServer, run_redis
+from tests.stores import TEXTS, Answer, frames_of, produce, read_all
+
+pytestmark = pytest.mark.asyncio
+HASH = "streamcite:{a}:producer"
+
+
+@pytest.fixture(scope="module")
+def redis_server() -> Iterator[RedisServer]:
+    with run_redis() as server:
+        with server.client() as client:
+            client.flushall()
+        yield server
+
+
+@pytest.fixture
+def server(redis_server: RedisServer) -> RedisServer:
+    with redis_server.client() as client:
+        client.flushall()
+    return redis_server
+
+
+def connect(server: RedisServer, **options: Any) -> "Redis":
+    return Redis(unix_socket_path=str(server.path), **options)
+
+
+async def until(ask: Callable[[], Any], so: Callable[[Any], bool]) -> None:
+    while not so(await ask()):  # noqa: ASYNC110  # what Redis does sets no event
+        await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("persistent", [False, True], ids=["in memory", "on disk"])
+async def test_redis_restarts(persistent: bool) -> None:
+    """Twice while an answer is written, with readers in another process: here, with a store of their own."""
+    with run_redis(persistent=persistent) as server:
+        async with connect(server) as one, connect(server) as other, asyncio.timeout(PATIENCE):
+            store, far = RedisStore(one, lease=6), RedisStore(other, lease=6)
+            producing = asyncio.create_task(produce(store, "a", Answer(pause=0.004)))
+            await until(lambda: one.exists(HASH), bool)
+            readers = [asyncio.create_task(read_all(where, "a")) for where in (store, far) for _ in range(5)]
+            for _ in range(2):
+                await asyncio.sleep(0.15)
+                server.kill()
+                await asyncio.to_thread(server.start)
+            assert await producing
+            assert await asyncio.gather(*readers) == [frames_of(TEXTS)] * 10
+            assert await read_all(far, "a") == frames_of(TEXTS)
+
+
+async def test_redis_forgets_the_last_frames(server: RedisServer) -> None:
+    """As it does that writes to the disk once a second."""
+    async with connect(server) as client, asyncio.timeout(PATIENCE):
+        store = RedisStore(client)
+        producing = asyncio.create_task(produce(store, "a", Answer(pause=0.004)))
+        await until(lambda: client.xlen("streamcite:{a}"), lambda length: length >= 60)
+        reader = asyncio.create_task(read_all(store, "a", 30))
+        await asyncio.sleep(0.02)
+        forget = """
+            for _, entry in ipairs(redis.call('XRANGE', KEYS[1], '40-0', '+')) do
+              redis.call('XDEL', KEYS[1], entry[1])
+            end
+            redis.call('XSETID', KEYS[1], '39-0')
+        """
+        await client.eval(forget, 1, "streamcite:{a}")
+        assert await producing
+        assert await reader == frames_of(TEXTS)[30:]
+        assert await read_all(store, "a") == frames_of(TEXTS)
+
+
+async def test_redis_that_stays_away_is_an_error_of_its_name() -> None:
+    with run_redis() as server:
+        # The client itself tries for some seconds, unless it is told not to.
+        async with connect(server, retry=Retry(NoBackoff(), 0)) as client, asyncio.timeout(PATIENCE):
+            store = RedisStore(client, lease=0.5)
+            answer = Answer(pause=0.01)
+            producing = asyncio.create_task(produce(store, "a", answer))
+            await until(lambda: client.exists(HASH), bool)
+            reading = [asyncio.create_task(read_all(store, "a")) for _ in range(3)]
+            await asyncio.sleep(0.05)
+            server.kill()
+            for task in (producing, *reading):
+                with pytest.raises(StoreUnavailable, match="a: Redis"):
+                    await task
+            assert answer.closed
+            for call in (store.look("a"), store.expire("a"), store.begin("b", "p"), store.read("b", 0)):
+                with pytest.raises(StoreUnavailable):
+                    await call
+            server.start()
+            with pytest.raises(StreamNotFound):
+                await read_all(store, "a")
+
+
+async def test_a_producer_is_not_dead_because_redis_was(server: RedisServer) -> None:
+    """What Redis has from before says that nothing was heard for long; so it is when it comes back."""
+    async with connect(server) as client, asyncio.timeout(PATIENCE):
+        up = (await client.info("server"))["uptime_in_seconds"]
+        store = RedisStore(client, lease=up + 2)
+        await store.begin("a", "p")
+        await client.hset(HASH, "beat", 0)
+        reading = asyncio.create_task(read_all(store, "a"))
+        await asyncio.sleep(0.05)
+        assert not reading.done()
+        await store.finish("a", "p", 0, [b"last"])
+        assert await reading == [b"last"]
+        await store.begin("b", "p")
+        await client.hset(HASH.replace("a}", "b}"), "beat", 0)
+        assert b"broke off" in (await read_all(store, "b"))[-1]
+
+
+async def test_where_redis_does_not_tell_how_long_it_is_up(server: RedisServer) -> None:
+    async with connect(server) as client:
+        await client.acl_setuser("weak", enabled=True, nopass=True, keys=["*"], commands=["+@all", "-info"])
+        async with connect(server, username="weak") as weak, asyncio.timeout(PATIENCE):
+            store = RedisStore(weak, lease=1000, keep=1000)
+            await store.begin("a", "p")
+            await client.hset(HASH, "beat", 0)
+            assert b"broke off" in (await read_all(store, "a"))[-1]
+
+
+@pytest.mark.parametrize("protocol", [2, 3])
+async def test_both_protocols_of_redis(server: RedisServer, protocol: int) -> None:
+    async with connect(server, protocol=protocol) as client, asyncio.timeout(PATIENCE):
+        store = RedisStore(client)
+        producing = asyncio.create_task(produce(store, "a", Answer(pause=0.001)))
+        await asyncio.sleep(0.05)
+        assert await read_all(store, "a") == frames_of(TEXTS)
+        assert await producing
+
+
+async def test_one_reader_waits_for_all(server: RedisServer) -> None:
+    async with connect(server) as client, connect(server) as watch, asyncio.timeout(PATIENCE):
+        store = RedisStore(client)
+        await store.begin("a", "p")
+        reading = [asyncio.create_task(read_all(store, "a")) for _ in range(300)]
+        await until(lambda: watch.info("clients"), lambda info: info["blocked_clients"] == 1)
+        reading[0].cancel()  # the one that asks; another takes its place
+        await asyncio.sleep(0.05)
+        assert (await watch.info("clients"))["blocked_clients"] == 1
+        before = (await watch.info("stats"))["total_commands_processed"]
+        await store.append("a", "p", 0, [b"one"])
+        await store.finish("a", "p", 1, [b"two"])
+        outcomes = await asyncio.gather(*reading[1:])
+        assert outcomes == [[b"one", b"two"]] * 299
+        assert (await watch.info("stats"))["total_commands_processed"] - before < 100
+        assert (await watch.info("clients"))["connected_clients"] < 25
+
+
+async def test_a_cancellation_is_never_lost(server: RedisServer) -> None:
+    """Before Python 3.12 it may be, in the client, that has a limit for each of its calls."""
+    async with connect(server) as client, asyncio.timeout(PATIENCE):
+        store = RedisStore(client, lease=0.3)
+        await store.begin("a", "p")
+        for number in range(40):
+            await store.append("a", "p", 0, [])
+            reading = asyncio.create_task(read_all(store, "a"))
+            await asyncio.sleep(0.0003 * (number % 10))
+            reading.cancel()
+            with suppress(asyncio.CancelledError):
+                assert await reading is None, "it went on"
+
+
+async def test_an_error_of_redis_is_one_of_the_store(server: RedisServer) -> None:
+    async with connect(server) as client:
+        store = RedisStore(client)
+        await client.set(HASH, "no hash")
+        with pytest.raises(StoreError, match="WRONGTYPE"):
+            await store.begin("a", "p")
+        await client.flushall()
+        await store.begin("a", "p")
+        await client.config_set("maxmemory", "1")
+        try:
+            with pytest.raises(StoreError, match="maxmemory"):
+                await store.append("a", "p", 0, [b"frame"])
+        finally:
+            await client.config_set("maxmemory", "0")
+
+
+async def test_a_key_of_which_redis_has_dropped_a_part(server: RedisServer) -> None:
+    async with connect(server) as client, asyncio.timeout(PATIENCE):
+        store = RedisStore(client, lease=1.0)
+        for name in ("streamcite:{a}", HASH):
+            await client.flushall()
+            producing = asyncio.create_task(produce(store, "a", Answer(pause=0.004)))
+            await until(lambda: client.xlen("streamcite:{a}"), lambda length: length >= 20)
+            stored = StoredFrames(store, "a")
+            got = [*await stored.next()]
+            await client.delete(name)
+            while not stored.ended:
+                got += await stored.next()
+            assert got == frames_of(TEXTS)
+            assert await producing
+
+
+async def test_streams_expire(server: RedisServer) -> None:
+    async with connect(server) as client:
+        store = RedisStore(client, lease=0.05, keep=0.1)
+        await store.begin("a", "p")
+        await store.finish("a", "p", 0, [b"last"])
+        await until(lambda: client.exists("streamcite:{a}", HASH), lambda count: not count)
+        await store.begin("a", "p")
+        await store.expire("a")
+        with pytest.raises(StreamEnded):
+            await store.append("a", "p", 0, [b"frame"])
+        assert not await store.begin("a", "p")
+        await until(lambda: client.exists(HASH), lambda count: not count)

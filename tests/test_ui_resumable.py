@@ -1,0 +1,296 @@
+"""Answers in a store, on asyncio and trio and in Redis: produced once, read by all, and ended whatever happens."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
+from random import Random
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+from redis.asyncio import Redis
+
+from streamcite.ui.native import NativeEncoder
+from streamcite.ui.redis_store import RedisStore
+from streamcite.ui.resumable import StoredFrames
+from streamcite.ui.store import (
+    MemoryStore,
+    Store,
+    StoreError,
+    StreamEnded,
+    StreamLost,
+    StreamNotFound,
+    StreamTooLong,
+    Written,
+)
+from tests.processes import PATIENCE
+from tests.redis_server import RedisServer, run_redis
+from tests.stores import BROKEN_OFF, TEXTS, Answer, frames_of, produce, read_all
+
+pytestmark = pytest.mark.anyio
+NewStore = Callable[..., Store]
+
+
+@pytest.fixture(scope="module")
+def redis_server() -> Iterator[RedisServer]:
+    with run_redis() as server:
+        yield server
+
+
+@pytest.fixture(params=[("memory", "asyncio"), ("memory", "trio"), ("redis", "asyncio")], ids="-".join)
+def place(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+@pytest.fixture
+def anyio_backend(place: tuple[str, str]) -> str:
+    return place[1]
+
+
+@pytest.fixture
+async def new_store(
+    place: tuple[str, str], anyio_backend: str, request: pytest.FixtureRequest
+) -> AsyncIterator[NewStore]:
+    if place[0] == "memory":
+        yield MemoryStore
+        return
+    server: RedisServer = request.getfixturevalue("redis_server")
+    async with Redis(unix_socket_path=str(server.path), socket_timeout=None) as client:
+        await client.flushall()
+        yield partial(RedisStore, client)
+
+
+async def test_each_reader_gets_each_frame_once(new_store: NewStore) -> None:
+    store, random, outcomes = new_store(), Random(5), []
+
+    async def read(start: int) -> None:
+        """Read from a frame on, and leave and come back now and then."""
+        await anyio.sleep(random.random() * 0.1)
+        got: list[bytes] = []
+        while not got or b"event: end" not in got[-1]:
+            with anyio.move_on_after(random.random() * 0.1):
+                stored = StoredFrames(store, "a", start + len(got))
+                while not stored.ended:
+                    got += await stored.next()
+                    await anyio.sleep(random.choice([0, 0, 0.01]))
+        outcomes.append((start, got))
+
+    assert await store.begin("other", "p")
+    with anyio.fail_after(PATIENCE):
+        async with anyio.create_task_group() as group:
+            group.start_soon(produce, store, "a", Answer(pause=0.001))
+            await anyio.sleep(0.02)
+            for number in range(40):
+                group.start_soon(read, number % 3 * 20)
+    whole = frames_of(TEXTS)
+    assert len(outcomes) == 40
+    assert all(got == whole[start:] for start, got in outcomes)
+
+
+async def test_an_answer_is_produced_once(new_store: NewStore) -> None:
+    store, answers, outcomes = new_store(), [Answer(TEXTS[:3]) for _ in range(5)], []
+
+    async def write(answer: Answer) -> None:
+        outcomes.append(await produce(store, "a", answer))
+
+    async with anyio.create_task_group() as group:
+        for answer in answers:
+            group.start_soon(write, answer)
+    assert sorted(outcomes) == [False] * 4 + [True]
+    assert sorted(answer.read for answer in answers) == [0, 0, 0, 0, 3]
+    assert all(answer.closed for answer in answers)
+    assert await read_all(store, "a") == frames_of(TEXTS[:3])
+
+
+@pytest.mark.parametrize("complete", [False, lambda: False])
+async def test_an_answer_may_end_before_it_is_complete(new_store: NewStore, complete: Any) -> None:
+    store = new_store()
+    await produce(store, "a", Answer(TEXTS[:3]), complete=complete)
+    assert await read_all(store, "a") == frames_of(TEXTS[:3], complete=False)
+
+
+async def test_an_error_ends_the_answer(new_store: NewStore) -> None:
+    store, answer = new_store(), Answer(TEXTS[:2], error=OSError("reset"))
+    with pytest.raises(OSError, match="reset"):
+        await produce(store, "a", answer)
+    assert answer.closed
+    assert await read_all(store, "a") == frames_of(TEXTS[:2], broken=True)
+
+
+async def test_a_producer_that_is_cancelled_ends_the_answer(new_store: NewStore) -> None:
+    store, answer = new_store(), Answer(pause=0.01)
+    with anyio.move_on_after(0.1) as scope:
+        await produce(store, "a", answer)
+    assert scope.cancelled_caught
+    assert answer.closed
+    assert answer.read < len(TEXTS)
+    frames = await read_all(store, "a")
+    assert frames[:-1] == frames_of(TEXTS)[: len(frames) - 1]
+    assert BROKEN_OFF in frames[-1]
+
+
+async def test_a_producer_goes_on_when_the_last_reader_leaves(new_store: NewStore) -> None:
+    store = new_store(lease=0.09)
+    async with anyio.create_task_group() as group:
+        group.start_soon(produce, store, "a", Answer(pause=0.002))
+        await anyio.sleep(0.02)
+        with anyio.move_on_after(0.02):
+            await read_all(store, "a")
+    assert await read_all(store, "a") == frames_of(TEXTS)
+
+
+async def test_a_producer_stops_when_the_last_reader_leaves(new_store: NewStore) -> None:
+    store, answer, outcomes = new_store(lease=0.3), Answer(["word"] * 10_000, pause=0.005), []
+
+    async def write() -> None:
+        outcomes.append(await produce(store, "a", answer, grace=0.2))
+
+    async def read(seconds: float) -> None:
+        with anyio.move_on_after(seconds):
+            await read_all(store, "a")
+
+    with anyio.fail_after(PATIENCE):
+        async with anyio.create_task_group() as group:
+            group.start_soon(write)
+            await anyio.sleep(0.05)
+            async with anyio.create_task_group() as readers:
+                readers.start_soon(read, 0.1)
+                readers.start_soon(read, 0.8)
+            assert not outcomes  # behind more than the grace: somebody has read
+    assert outcomes == [False]
+    assert answer.closed
+    assert BROKEN_OFF in (await read_all(store, "a"))[-1]
+
+
+async def test_a_producer_that_says_nothing_for_long_lives(new_store: NewStore) -> None:
+    store = new_store(lease=0.15)
+    async with anyio.create_task_group() as group:
+        group.start_soon(produce, store, "a", Answer(["late"], pause=0.5))
+        await anyio.sleep(0.02)
+        assert await read_all(store, "a") == frames_of(["late"])
+
+
+async def test_a_dead_producer_is_noticed(new_store: NewStore) -> None:
+    store, encoder = new_store(lease=0.2), NativeEncoder()
+    frames = [*encoder.feed([]), *encoder.feed(["And then "])]
+    await store.begin("a", "dies")
+    await store.append("a", "dies", 0, frames)
+    outcomes: list[list[bytes]] = []
+
+    async def read() -> None:
+        outcomes.append(await read_all(store, "a"))
+
+    with anyio.fail_after(PATIENCE):
+        async with anyio.create_task_group() as group:
+            for _ in range(5):
+                group.start_soon(read)
+        await read()  # who comes late is told the same
+    assert all(got == outcomes[0] for got in outcomes)
+    assert outcomes[0][:-1] == frames
+    assert outcomes[0][-1] == b"event: end\nid: %d\ndata: " % len(frames) + BROKEN_OFF
+    for call in (store.append, store.finish):  # one that was not dead after all
+        with pytest.raises(StreamEnded):
+            await call("a", "dies", len(frames), encoder.feed(["came the rest."]))
+
+
+async def test_a_reader_ahead_of_a_dead_producer_is_told(new_store: NewStore) -> None:
+    store = new_store(lease=0.1)
+    await store.begin("a", "dies")
+    with pytest.raises(StreamNotFound, match="broken off behind 0 frames"), anyio.fail_after(PATIENCE):
+        await read_all(store, "a", 7)
+
+
+async def test_an_answer_without_an_end_is_ended(new_store: NewStore) -> None:
+    store, answer = new_store(max_bytes=2000), Answer(["word "] * 100_000)
+    with pytest.raises(StreamTooLong, match="longer"):
+        await produce(store, "a", answer)
+    assert answer.closed
+    frames = await read_all(store, "a")
+    assert BROKEN_OFF in frames[-1]
+    assert sum(map(len, frames)) < 3000
+
+
+async def test_an_answer_that_is_expired_is_no_longer_produced(new_store: NewStore) -> None:
+    store, answer = new_store(), Answer(pause=0.01)
+    async with anyio.create_task_group() as group:
+        group.start_soon(expire_soon, store)
+        with pytest.raises(StreamEnded):
+            await produce(store, "a", answer)
+    assert answer.closed
+    assert answer.read < len(TEXTS)
+    with pytest.raises(StreamNotFound):
+        await read_all(store, "a")
+
+
+async def expire_soon(store: Store) -> None:
+    await anyio.sleep(0.05)
+    await store.expire("a")
+
+
+async def test_a_producer_hears_of_the_end_while_it_waits(new_store: NewStore) -> None:
+    """By its next word to the store, not only by its next frame."""
+    store, answer = new_store(lease=0.3), Answer(["word"], pause=PATIENCE)
+    with anyio.fail_after(PATIENCE):
+        async with anyio.create_task_group() as group:
+            group.start_soon(expire_soon, store)
+            with pytest.raises(StreamEnded):
+                await produce(store, "a", answer)
+    assert answer.closed
+
+
+async def test_a_stream_that_ends_without_a_frame(new_store: NewStore) -> None:
+    store = new_store(lease=0.1)
+    await store.begin("a", "dies")
+    body = b"".join([data async for data in StoredFrames(store, "a")])
+    assert body == b"".join(frames_of([], broken=True))
+    await store.begin("b", "ends")
+    await store.finish("b", "ends", 0, [])
+    assert [data async for data in StoredFrames(store, "b")] == []
+    with pytest.raises(StreamNotFound):
+        await store.read("b", 1)
+    for call in (store.append, store.finish):
+        with pytest.raises(StreamEnded):
+            await call("a", "dies", 0, [b"frame"])
+    with pytest.raises(StreamEnded):
+        await store.append("b", "ends", 0, [b"frame"])
+
+
+async def test_another_producer_takes_the_key(new_store: NewStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the store has lost the stream, and something else has begun one under its key."""
+    store, calls = new_store(), 0
+
+    async def append(*_: object) -> Written:
+        nonlocal calls
+        calls += 1
+        await store.expire("a")
+        await store.begin("a", "other")
+        raise StreamLost("a")
+
+    monkeypatch.setattr(store, "append", append)
+    with pytest.raises(StreamEnded, match="another producer"):
+        await produce(store, "a", Answer())
+    assert calls == 1
+
+
+@pytest.mark.parametrize("name", ["append", "finish"])
+async def test_a_store_that_fails(new_store: NewStore, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, answer = new_store(lease=0.1), Answer(TEXTS[:3])
+
+    async def fail(*_: object) -> Written:
+        raise StoreError(f"{name}: no")
+
+    monkeypatch.setattr(store, name, fail)
+    with pytest.raises(StoreError, match=f"{name}: no"):
+        await produce(store, "a", answer)
+    assert answer.closed
+
+
+async def test_a_store_that_refuses_even_the_end(new_store: NewStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = new_store(max_bytes=100)
+
+    async def fail(*_: object) -> Written:
+        raise StoreError("finish: no")
+
+    monkeypatch.setattr(store, "finish", fail)
+    with pytest.raises(StreamTooLong):
+        await produce(store, "a", Answer())
