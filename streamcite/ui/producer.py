@@ -78,7 +78,8 @@ class _Producer:
         self._count = 0  # how many of them it has
         self._lock = Lock()  # the two tasks must not both write them
         self._error: Exception | None = None
-        self._ended = False
+        self._ended = False  # whether the stream has its end
+        self._written = False  # whether that is the one of the answer
 
     async def begin(self) -> bool:
         return await patiently(partial(self._store.begin, self._key, self._name), self._store.lease)
@@ -89,22 +90,31 @@ class _Producer:
             async with create_task_group() as group:
                 group.start_soon(self._beat, group.cancel_scope)
                 await self._write_all(answer)
+                self._written = self._ended
                 group.cancel_scope.cancel()
         finally:
             if not self._ended:
                 with move_on_after(CLOSING_TIME, shield=True):
                     await self._break_off()
-        if error := answer.error or self._error:
-            raise error
-        return answer.ended
+        if self._error:
+            raise self._error
+        return self._written
 
     async def _write_all(self, answer: AnswerFrames) -> None:
+        error: Exception | None = None
         try:
-            while not answer.ended:
-                frames = await answer.next()
-                await self._send(frames, last=answer.ended)
-        except StoreError as error:
-            self._error = error
+            try:
+                await self._send(_frames_in(answer.start()))
+                async for event in await answer.open():
+                    await self._send(_frames_in(answer.encode(event)))
+            except StoreError:
+                raise
+            except Exception as caught:  # noqa: BLE001  # readers are told of it, and `write` raises it
+                error = caught
+            await self._send(_frames_in(answer.end(error)), last=True)
+        except StoreError as caught:
+            error = error or caught
+        self._error = self._error or error
 
     async def _beat(self, scope: CancelScope) -> None:
         pause = min(self._store.lease / 3, self._grace or self._store.lease)
@@ -152,6 +162,11 @@ class _Producer:
                 self._count = written.total
                 if self._count == len(self._frames) and ends == last:
                     return written
+
+
+def _frames_in(data: bytes) -> list[bytes]:
+    """Take frames apart that were joined: each ends with an empty line, and none holds one."""
+    return [frame + b"\n\n" for frame in data.split(b"\n\n")[:-1]]
 
 
 async def patiently(

@@ -230,7 +230,8 @@ class StoredFrames(AsyncIterator[bytes]):
     async def _break_off(self) -> None:
         """End the stream in the place of its producer."""
         encoder = new_encoder(self._protocol)
-        encoder.skip(self._number)
+        if self._number:
+            encoder.skip(self._number)
         finish = partial(self._store.finish, self._key, None, self._number, encoder.fail(BROKE_OFF))
         written = await self._call(finish)
         if written.total < self._number:
