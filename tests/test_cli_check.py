@@ -122,7 +122,7 @@ def test_options(tmp_path: Path, sources: Path) -> None:
 
     whole = f"Yes.{cite('turn0file1')}"
     assert found(whole, "--lines", "required") == ["missing-lines"]
-    assert found(whole[:-1]) == ["uncited", "malformed-marker"]
+    assert found(whole[:-1]) == ["malformed-marker"]
     assert found(whole[:-1], "--complete") == ["repaired-marker"]
     brackets = tmp_path / "brackets.json"
     form = CitationFormat(start="[[", delimiter="|", stop="]]", source_id="[a-z0-9.:-]+", field_chars=r"\S")
