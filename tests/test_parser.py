@@ -16,7 +16,7 @@ from streamcite import OPENAI, Citation, CitationFormat, Malformed, OtherMarker,
 from streamcite import parser as parser_module
 from streamcite.body import Opaque, Spaced, Strict
 from streamcite.options import MARKER_LENGTH, REMEMBERED
-from streamcite.parser import CitationParser, ParserClosed, clean, parse
+from streamcite.parser import PIECE, CitationParser, ParserClosed, clean, parse
 from tests import strategies as sc
 from tests.reading import CASES, Case, joined, read_through
 from tests.reference import held_after
@@ -123,6 +123,19 @@ def test_more_markers_than_are_remembered() -> None:
     assert [event.source_ids for event in events if isinstance(event, Citation)] == [
         (f"turn0file{number}",) for number in [*range(1200)] * 2
     ]
+
+
+@pytest.mark.parametrize("head", ["\ue200cite\ue202a1", "\ue200genui\ue202{"])
+@pytest.mark.parametrize("length", [PIECE - 16, PIECE, PIECE + 1, 3 * PIECE + 7])
+@pytest.mark.parametrize("width", [1, 4, 1_000])
+def test_a_marker_that_is_gathered_in_pieces_is_whole(head: str, length: int, width: int) -> None:
+    text = f"{head}{'a1b2' * length}"[:length] + "\ue201"
+    parser = CitationParser(max_marker=4 * PIECE)
+    assert [event for at in range(0, length, width) for event in parser.feed(text[at : min(at + width, length)])] == []
+    (event,) = parser.feed("\ue201")
+    assert isinstance(event, Citation | OtherMarker)
+    assert event.raw == text
+    assert [event] == parse(text, max_marker=4 * PIECE)
 
 
 def test_what_is_remembered_of_markers_is_used_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
