@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from mutation import __main__ as command
-from mutation import cases, session
-from tests import reading
+from mutation import cases, session, streams
+from tests import reading, splices
 
 ROOT = Path(__file__).parents[1]
 EXPLAINED = tomllib.loads(command.EXPLAINED.read_text("utf-8"))
@@ -73,3 +73,9 @@ def test_a_change_falls_by_the_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cases.main() is None
     monkeypatch.setattr(reading.Case, "read", lambda *_: [])
     assert cases.main() == reading.CASES[0].id
+
+
+def test_a_change_of_the_splice_falls_by_the_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert streams.main() is None
+    monkeypatch.setattr(streams, "spliced", lambda pieces: splices.spliced([*pieces][:-1]))
+    assert "chat" in str(streams.main())
