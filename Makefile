@@ -19,22 +19,26 @@ PACKAGE := pyproject.toml README.md LICENSE $(shell find streamcite -name __pyca
 NPM := @ai-sdk/openai@^3.0.0 @copilotkit/aimock@~1.43.0 ai6@npm:ai@~6.0.326 ai7@npm:ai@~7.0.173 axe-core@~4.10.0 openai@^6.49.0 \
 	playwright-core@~1.55.0 typescript@~5.9.0
 # The modules whose every branch a test must take.
-CORE := annotations ask body choose driver event_streams events fields files format grammar guide history ids json_values links \
+CORE := annotations ask body choose driver event_streams events fields files format grammar guide history ids \
+	json_values links options parser prompt resolve source sources spacing stream surrogates units \
 	lint/bare lint/findings lint/inline lint/linter lint/markdown lint/punctuation lint/sentences \
-	markdown/contents markdown/leaves material/content material/joining material/messages material/read \
-	material/render material/safe material/scan options parser prompt relay/apis relay/asked \
-	relay/config relay/found relay/headers relay/memory relay/target relay/whole render/cited render/flow render/html \
-	render/inlines render/lines render/links render/markdown render/newlines render/pieces render/plain \
-	render/stage render/structure render/terminal resolve source sources spacing sse/decode sse/encode stream \
-	ui/ai_sdk ui/frames ui/openai_chat ui/openai_responses ui/places ui/producer ui/protocol ui/response \
-	ui/resumable ui/store ui/writer units
+	markdown/contents markdown/leaves \
+	material/content material/joining material/messages material/read material/render material/safe material/scan \
+	relay/apis relay/asked relay/config relay/found relay/headers relay/memory relay/target relay/whole \
+	render/allowance render/cited render/context render/flow render/html render/hyperlinks render/inlines \
+	render/last_line render/lines render/live render/markdown render/normal render/open_blocks render/open_html \
+	render/open_piece render/open_source render/open_tail render/pieces render/plain render/rich_markdown \
+	render/stage render/structure render/terminal render/unfinished render/utf16 \
+	sse/decode sse/encode \
+	ui/ai_sdk ui/assets ui/frames ui/native ui/openai_chat ui/openai_responses ui/places ui/producer ui/protocol \
+	ui/response ui/resumable ui/store ui/writer
 EMPTY :=
 COMMA := ,
 # Tests that take no branch of the core which the others leave: they run without the tracer, which doubles their time.
 UNTRACED := $(filter-out %_hostile.py %_views.py,$(wildcard tests/test_openai_*.py tests/test_cli*.py \
 	tests/test_testing*.py tests/test_splice*.py)) $(addprefix tests/test_,$(addsuffix .py,benchmarks clean_sse \
 	conftest demo docs examples fuzz imports peers readme reference relay relay_command relay_load \
-	relay_peers report sse_wire ui_benchmark ui_browser ui_native ui_redis ui_response_wire upstreams))
+	relay_peers report sse_wire ui_benchmark ui_browser ui_redis ui_response_wire upstreams))
 CORE_FILES := $(subst $(EMPTY) ,$(COMMA),$(CORE:%=*/site-packages/streamcite/%.py))
 
 help: ## List the targets

@@ -10,12 +10,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it.parser_block import ParserBlock
 from markdown_it.parser_inline import ParserInline
+from markdown_it.token import Token
 
 from benchmarks import render as benchmark
 from benchmarks import timing
 from streamcite import CitationParser, Cited, Resolved, ResolvedEvent, Resolver, Source, parse
+from streamcite.render.context import Context, find_cut
 from streamcite.render.html import render_html
 from streamcite.render.live import BlockPatch, LiveHtml, RendererClosed
+from streamcite.render.structure import read_blocks
 from tests.linting import cite
 from tests.rendering import PIECES, SOURCES, answers, cuts, feeds
 
@@ -83,6 +86,7 @@ def test_what_is_seen_at_the_end_is_one_render(text: str, cuts: list[int]) -> No
 
 
 @given(texts, cuts)
+@example("- a\n| a | b |\n   i\n\n\n| a | b |", [18])
 def test_what_is_seen_does_not_depend_on_the_cuts(text: str, cuts: list[int]) -> None:
     *fed, _ = feeds(text, cuts)
     reader, events = Reader(), []
@@ -202,6 +206,7 @@ def test_an_endless_block_goes_on() -> None:
         ("[a]:\nhttps://x.example", ""),
         ("- a]: b\n- c", '<ul>\n<li dir="auto">a]: b</li>\n<li dir="auto">c</li>\n</ul>\n'),
         ("\n- a\n- b", '<ul>\n<li dir="auto">a</li>\n<li dir="auto">b</li>\n</ul>\n'),
+        ("- a\n   b", '<ul>\n<li dir="auto">a\nb</li>\n</ul>\n'),
         ("> a\n> **b", '<blockquote>\n<p dir="auto">a\n<strong>b</strong></p>\n</blockquote>\n'),
     ],
 )
@@ -315,3 +320,12 @@ def test_the_answer_of_the_benchmark_is_as_long_as_it_says() -> None:
     assert abs(len("".join(map(str, events)).split()) - 20_000) < 1_500
     assert abs(len(deltas) - 27_000) < 3_500
     assert all(link.source for event in events if isinstance(event, Cited) for link in event.links)
+
+
+def test_what_cannot_be_cut_is_not() -> None:
+    def read(text: str) -> Sequence[Token]:
+        return read_blocks(text, {})
+
+    assert find_cut("- a\n- b", Context(), read("- a\n- b"), read) is not None
+    assert find_cut("? a\n? b", Context(), read("- a\n- b"), read) is None  # its items are not found
+    assert find_cut("[a]: https://a.example", Context(), [], read) is None

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from streamcite import Cited
+from streamcite import Cited, Source
 from streamcite.links import Resolved
 from streamcite.render.plain import PlainRenderer, RendererClosed, render_plain
 from streamcite.resolve import resolve
@@ -76,3 +76,14 @@ def test_a_source_that_comes_before_the_text_goes_on_is_named() -> None:
     assert render_plain(["One", cited, late, "."]).startswith("One (source 1).\n\nSources:\n1. ")
     assert render_plain(["One", cited, ".", late]).startswith("One.\n\nSources:\n1. ")
     assert render_plain(["One", cited, ".", Resolved(0, cited.links)]) == "One."
+
+
+def test_what_is_cited_may_be_quoted_below_its_source() -> None:
+    sources = {"t1": SOURCES["t1"], "b1": Source("b1", "Open till nine.", title="Hours", unit="block")}
+    renderer = PlainRenderer(passages=True)
+    text = renderer.feed(resolve(f"a{cite('t1', 'L2-L3')}{cite('b1')}", sources)) + renderer.close()
+    assert text.partition("Sources:\n")[2].splitlines() == [
+        "1. Office days, lines 2 to 3: https://a.example/office?a=1&b=2",
+        *("   L2: line 2", "   L3: line 3"),
+        *("2. Hours", "   Open till nine."),
+    ]

@@ -85,6 +85,12 @@ def test_a_table() -> None:
     assert (rows[0], rows[2]) == (["a", "b"], ["c[1]", "d[1]"])
 
 
+def test_a_table_that_is_too_wide_is_a_list_of_its_cells() -> None:
+    seen = lines(f"| {'a' * 30} | b |\n|---|---|\n| {'c' * 25}{M} | {'d' * 28} |\n")
+    assert seen[:2] == [f"{'a' * 30} {'c' * 25}[1]", f"b{' ' * 29} {'d' * 28}"]
+    assert set(seen[2]) == {"─"}
+
+
 def test_sources_and_hyperlinks() -> None:
     text = f"a{cite('t1', 'L2-L3')} b{cite('js', 'L9')} c{cite('t2')} d{cite('none')} e{cite('rtl')}[f](javascript:x)"
     seen = answer(text)

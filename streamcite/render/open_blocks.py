@@ -194,6 +194,7 @@ class OpenBlocks:
         before = ""
         if not text.endswith(content):
             before, _, content = content.rpartition("\n")
+            content = content.lstrip(BLANKS)
         base = len(text) - len(content)
         is_apart = "]:" not in text and not any(placed.offset >= base for placed in citations)
         if not content or not text.endswith(content) or (before and not (is_apart and self._tail.is_settled(before))):
