@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 
 from streamcite.surrogates import replace_surrogates
 
@@ -11,7 +12,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")  # the standard's three; ``splitlines`` kn
 _NOT_IN_EVENT = re.compile("[\r\n\ud800-\udfff]")
 _NOT_IN_ID = re.compile("[\0\r\n\ud800-\udfff]")
 
-quoted = json.encoder.encode_basestring
+quoted: Callable[[str], str] = json.encoder.encode_basestring
 """Write a string as JSON; what is not ASCII as it is."""
 _json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 # What JSON may hold as it is and a frame better does not: the line ends of `str.splitlines` that are none of the
