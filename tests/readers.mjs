@@ -1,5 +1,5 @@
 // Reads answers as front ends do, with the npm packages that they use, and gives what came of it. One line of JSON in,
-// {reader, body | url, status?}, and one out: {value} or {error}.
+// {reader, body | url | api and messages}, and one out: {value} or {error}.
 import {createRequire} from "node:module";
 import {pathToFileURL} from "node:url";
 import {createInterface} from "node:readline";
@@ -19,8 +19,9 @@ function fetchFor({body, url}) {
 // What useChat does with an answer.
 async function readUI(name, given) {
 	const {DefaultChatTransport, readUIMessageStream, validateUIMessages} = await load(name);
-	const transport = new DefaultChatTransport({api: "http://127.0.0.1/", fetch: fetchFor(given)});
-	const chunks = await transport.sendMessages({trigger: "submit-message", chatId: "chat", messages: []});
+	const {api = "http://127.0.0.1/", messages = []} = given;
+	const transport = new DefaultChatTransport({api, fetch: given.api ? fetch : fetchFor(given)});
+	const chunks = await transport.sendMessages({trigger: "submit-message", chatId: "chat", messages});
 	const errors = [], kinds = [];
 	const told = chunks.pipeThrough(new TransformStream({transform: (chunk, to) => (kinds.push(chunk.type), to.enqueue(chunk))}));
 	let message = null;

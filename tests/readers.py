@@ -31,13 +31,13 @@ class Readers:
         self._process = process
         self._waiting = ThreadPoolExecutor(1)
 
-    def __call__(self, reader: Reader, *, body: bytes | None = None, url: str | None = None) -> Any:
-        """Read an answer, given as the body of a response or to be fetched.
+    def __call__(self, reader: Reader, *, body: bytes | None = None, **given: Any) -> Any:
+        """Read an answer: the `body` of a response, what a `url` gives, or what an `api` answers to `messages`.
 
         Raises:
             ReadError: the reader threw something.
         """
-        given = {"reader": reader} | ({"url": url} if body is None else {"body": body.decode()})
+        given |= {"reader": reader} | ({} if body is None else {"body": body.decode()})
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(given) + "\n")
         self._process.stdin.flush()

@@ -2,16 +2,20 @@
 
 import json
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from streamcite import clean
+from streamcite import OPENAI, Citation, clean, parse
 from streamcite.testing import recorded_answers, serve
 from tests.processes import ENVIRONMENT, PATIENCE
 from tests.processes import run as command_line
+from tests.readers import run_readers
+from tests.upstreams import started
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -23,8 +27,9 @@ def run(name: str, *args: str, stdin: bytes = b"", **env: str) -> subprocess.Com
 
 
 def test_every_example_is_tested() -> None:
-    tested = ["any_provider", "ask", "chat", "sources_to_citations"]
-    assert sorted(path.stem for path in EXAMPLES.glob("*.py")) == tested
+    here = ["ai_sdk_backend", "any_provider", "ask", "chat", "sources_to_citations"]
+    elsewhere = ["fastapi_page", "langchain_message", "openai_agent", "textual_app"]  # test_examples_frameworks.py
+    assert sorted(path.stem for path in EXAMPLES.glob("*.py")) == sorted([*here, *elsewhere])
 
 
 def test_chat_with_a_recorded_answer() -> None:
@@ -90,3 +95,22 @@ def test_ask_is_the_command_without_its_options(tmp_path: Path) -> None:
     assert links
     for link in links:
         assert repr(link["passage"]["text"][:200]) in sources
+
+
+def test_the_back_end_of_the_ai_sdk() -> None:
+    answer = recorded_answers()["english"]
+    program = EXAMPLES / "ai_sdk_backend.py"
+    question = {"id": "1", "role": "user", "parts": [{"type": "text", "text": answer.question}]}
+    with run_readers() as read, started([sys.executable, program, "0"]) as url:
+        outcome = read("ai7", api=f"{url}/api/chat", messages=[question])
+    message, parts = outcome["message"], outcome["message"]["parts"]
+    assert outcome["errors"] == []
+    assert "".join(part["text"] for part in parts if part["type"] == "text") == clean(answer.text, complete=True)
+    sources = {part["sourceId"]: part for part in parts if part["type"].startswith("source-")}
+    assert sorted(sources) == sorted(answer.sources)
+    assert {part.get("url") for part in sources.values()} == {source.url for source in answer.sources.values()}
+    # What goes back to the model is what it wrote, but for the citations that it did not write well.
+    module: Any = runpy.run_path(str(program))
+    events = parse(answer.text, complete=True)
+    written = [OPENAI.write(event.references) if isinstance(event, Citation) else str(event) for event in events]
+    assert module["as_written"](message) == {"role": "assistant", "content": "".join(written)}

@@ -7,6 +7,7 @@ from hypothesis import given
 
 from streamcite import ResolvedEvent
 from streamcite.ui.ai_sdk import AISDKEncoder
+from streamcite.ui.langchain import LangChainEncoder
 from streamcite.ui.native import NativeEncoder
 from streamcite.ui.openai_chat import OpenAIChatEncoder
 from streamcite.ui.openai_responses import OpenAIResponsesEncoder
@@ -55,6 +56,7 @@ ENCODERS: list[Callable[[], Encoder]] = [
     lambda: OpenAIChatEncoder(completion_id="c", created=1),
     lambda: OpenAIResponsesEncoder(response_id="r", created=1),
     lambda: OpenAIResponsesEncoder(response_id="r", created=1, unit="utf16"),
+    lambda: LangChainEncoder(message_id="m"),
 ]
 
 

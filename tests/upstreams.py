@@ -117,7 +117,7 @@ def run_aimock() -> Iterator[Aimock]:
     command = INSTALLED / "node_modules" / ".bin" / "llmock"
     with (
         TemporaryDirectory() as empty,
-        _running([command, "--port", "0", "--host", "127.0.0.1", "--fixtures", empty]) as url,
+        started([command, "--port", "0", "--host", "127.0.0.1", "--fixtures", empty]) as url,
     ):
         yield Aimock(url)
 
@@ -125,12 +125,12 @@ def run_aimock() -> Iterator[Aimock]:
 @contextmanager
 def run_llmock() -> Iterator[Llmock]:
     command = INSTALLED / "bin" / "llmock"
-    with _running([command, "serve", "--port", "0", "--host", "127.0.0.1"]) as url:
+    with started([command, "serve", "--port", "0", "--host", "127.0.0.1"]) as url:
         yield Llmock(url)
 
 
 @contextmanager
-def _running(command: Sequence[str | Path]) -> Iterator[str]:
+def started(command: Sequence[str | Path]) -> Iterator[str]:
     """Run a server as long as a block runs, and give its address when it listens."""
     if not Path(command[0]).exists():
         raise FileNotFoundError(f"{command[0]} is not installed: make .venv/upstreams.stamp")

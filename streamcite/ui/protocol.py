@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from itertools import count
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
+from typing import ClassVar, Final, Literal, TypeAlias, get_args
 
 from streamcite.events import check_iterable
 from streamcite.links import ResolvedEvent
@@ -116,7 +116,7 @@ class Encoder(ABC):
         self._writer = None
         return frames
 
-    def _frame(self, data: Mapping[str, Any], event: str | None = None) -> bytes:
+    def _frame(self, data: object, event: str | None = None) -> bytes:
         """Give the next frame, with its number as its id."""
         return encode_json(data, event=event, id=str(next(self._numbers)))
 
