@@ -30,8 +30,8 @@ CORE := annotations ask body choose driver event_streams events fields files for
 	render/open_piece render/open_source render/open_tail render/pieces render/plain render/rich_markdown \
 	render/stage render/structure render/terminal render/unfinished render/utf16 \
 	sse/decode sse/encode \
-	ui/ai_sdk ui/assets ui/frames ui/langchain ui/native ui/openai_chat ui/openai_responses ui/places ui/producer ui/protocol \
-	ui/response ui/resumable ui/store ui/writer
+	ui/ai_sdk ui/assets ui/frames ui/langchain ui/native ui/openai_chat ui/openai_responses ui/places \
+	ui/producer ui/protocol ui/response ui/resumable ui/store ui/writer
 EMPTY :=
 COMMA := ,
 # Tests that take no branch of the core which the others leave: they run without the tracer, which doubles their time.
@@ -44,7 +44,7 @@ CORE_FILES := $(subst $(EMPTY) ,$(COMMA),$(CORE:%=*/site-packages/streamcite/%.p
 help: ## List the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 8
 
-test: lint $(VENV)/upstreams.stamp $(VENV)/examples.stamp ## Check and test the built wheel (needs only Python >= 3.11); ARGS goes to pytest
+test: lint $(VENV)/upstreams.stamp $(VENV)/examples.stamp ## Check and test the wheel (needs Python >= 3.11); ARGS goes to pytest
 ifneq ($(ARGS),)
 	$(BIN)/pytest $(ARGS)
 else

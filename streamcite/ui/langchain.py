@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from streamcite.events import check_iterable
 from streamcite.links import ResolvedEvent, to_dict
-from streamcite.render.links import is_safe_url
+from streamcite.render.hyperlinks import is_safe_url
 from streamcite.sse import encode_json
 
 from .places import Placed, Places
