@@ -25,7 +25,7 @@ STREAMS = f"{PYTEST} tests/test_splice_render.py tests/test_clean_sse.py tests/t
 # The tests of a module: arguments of Python, for one run behind the other.
 MODULES: Mapping[str, Sequence[str]] = {
     "streamcite/parser.py": [CASES, PROPERTIES, PARSER],
-    "streamcite/format.py": [CASES, f"{PYTEST} tests/test_format.py", PROPERTIES, PARSER],
+    "streamcite/format.py": [CASES, f"{PYTEST} tests/test_format.py tests/test_options.py", PROPERTIES, PARSER],
     "streamcite/relay/splice.py": ["-m mutation.streams", FAULTS, STREAMS],
 }
 EXPLAINED = Path(__file__).with_name("survivors.toml")
