@@ -37,7 +37,7 @@ COMMA := ,
 # Tests that take no branch of the core which the others leave: they run without the tracer, which doubles their time.
 UNTRACED := $(filter-out %_hostile.py %_views.py,$(wildcard tests/test_openai_*.py tests/test_cli*.py \
 	tests/test_testing*.py tests/test_splice*.py)) $(addprefix tests/test_,$(addsuffix .py,benchmarks clean_sse \
-	conftest demo docs examples examples_frameworks fuzz imports peers readme reference relay relay_command relay_load \
+	conftest demo docs examples examples_frameworks fuzz imports peers picture readme reference relay relay_command relay_load \
 	relay_peers report sse_wire ui_benchmark ui_browser ui_redis ui_response_wire upstreams))
 CORE_FILES := $(subst $(EMPTY) ,$(COMMA),$(CORE:%=*/site-packages/streamcite/%.py))
 

@@ -21,6 +21,20 @@ SOURCES = {
     "rtl": Source("rtl", TEXT, title="ימי משרד", url="https://a.example/ימים"),
     "none": Source("none", unit="block"),
 }
+# For the pictures: nothing hostile, and an answer in three parts, of which the second cites what comes with the third.
+PLAIN = {
+    "t1": Source(
+        "t1", "On call\nThe handoff is on Monday,\nfor all teams.", title="Rota", url="https://a.example/rota"
+    ),
+    "t2": Source("t2", "Ask in the channel.", title="Handbook", url="https://a.example/handbook"),
+    "none": Source("none", "Ada leads Core.", title="Teams"),
+}
+LATE = {"late": Source("late", "Three days.", title="Days", url="https://a.example/days")}
+ANSWER = (
+    "## The new rota\n\nThe **handoff** moves to Monday" + cite("t1", "L2-L3") + " for all teams.\n\n",
+    "- Keep three days free" + cite("late") + ".\n- Ask for a `swap`" + cite("t1") + cite("t2", "L1") + "\n\n",
+    "| Team | Lead |\n|---|---|\n| Core | *Ada*" + cite("none", "L1") + " |\n\n```python\nswap()\n```\n\nThat is all.",
+)
 LINKED = {"t1", "t2", "rtl"}
 CITES = (cite("t1"), cite("t1", "L2-L3"), cite("t2"), cite("js"), cite("data", "L8"), cite("none", "t1"), cite("x"))
 PIECES = (

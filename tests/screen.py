@@ -1,6 +1,8 @@
 """A terminal's screen and what has scrolled off it: as much of a terminal as rich makes use of."""
 
 import re
+from itertools import groupby
+from operator import itemgetter
 
 from rich.cells import cell_len
 
@@ -26,6 +28,8 @@ class Screen:
         self.cursor_shown = True
         self.links: list[str] = []
         self.colours: set[str] = set()
+        self._style = ""  # what sets it: the control sequence that came last
+        self._styles: list[list[str]] = [[]]  # of each character
         self._row = self._column = 0
         self._columns, self._rows = columns, rows
         text = output.decode()
@@ -45,6 +49,18 @@ class Screen:
     def text(self) -> str:
         return "\n".join(self.lines)
 
+    @property
+    def styled(self) -> str:
+        """The text with the control sequences that set its styles."""
+        return "".join(
+            "".join(
+                f"\x1b[{style}m{''.join(character for character, _ in run)}"
+                for style, run in groupby(zip(line, styles, strict=True), itemgetter(1))
+            )
+            + "\x1b[0m\n"
+            for line, styles in zip(self.lines, self._styles, strict=True)
+        )
+
     def _put(self, character: str) -> None:
         assert character.isprintable() or character in "\r\n\u200d\ufe0f", f"a control code: {character!r}"
         line = self.lines[self._row]
@@ -55,6 +71,7 @@ class Screen:
             self._down()
         elif cell_len(changed) <= self._columns:
             self.lines[self._row] = changed
+            self._styles[self._row][self._column : self._column + 1] = [self._style]
             self._column += 1
         else:
             self.wrapped.append(line)
@@ -66,6 +83,7 @@ class Screen:
         self._row += 1
         if self._row == len(self.lines):
             self.lines.append("")
+            self._styles.append([])
 
     def _control(self, private: str, number: str, code: str) -> None:
         match private, number, code:
@@ -73,10 +91,11 @@ class Screen:
                 self._row -= int(number or "1")
                 assert self._row >= max(0, len(self.lines) - self._rows), "above the screen"
             case "", "2", "K":
-                self.lines[self._row] = ""
+                self.lines[self._row], self._styles[self._row] = "", []
             case "?", "25", "h" | "l":
                 self.cursor_shown = code == "h"
             case "", _, "m":
+                self._style = "0;" + number
                 self.colours.update(part for part in number.split(";") if re.fullmatch("[349][0-7]", part))
             case _:
                 raise AssertionError(f"unknown: {private}{number}{code}")

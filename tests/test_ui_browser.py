@@ -11,14 +11,9 @@ from streamcite.ui.assets import asset
 from streamcite.ui.native import NativeEncoder
 from tests.browser import Browser, Site, run_browser, run_site
 from tests.linting import cite
-from tests.rendering import SOURCES
+from tests.rendering import ANSWER, LATE, PLAIN, SOURCES
 
 DOCS = Path(__file__).parents[1] / "docs"
-ANSWER = (
-    "## The new rota\n\nThe **handoff** moves to Monday" + cite("t1", "L2-L3") + " for all teams.\n\n",
-    "- Keep three days free" + cite("late") + ".\n- Ask for a `swap`" + cite("t1") + cite("t2", "L1") + "\n\n",
-    "| Team | Lead |\n|---|---|\n| Core | *Ada*" + cite("none", "L1") + " |\n\n```python\nswap()\n```\n\nThat is all.",
-)
 CHIPS = "[...document.querySelectorAll('#answer .cite')]"
 ENDED = "document.querySelector('#answer').ariaBusy === 'false'"
 CARD = "document.querySelector('.sc-card')"
@@ -56,17 +51,6 @@ def show(browser: Browser, site: Site, sent: Sequence[bytes], *, query: str = ""
         go.set()
     browser("open", url=site.url + query, dark=dark)
     browser.wait(ENDED)
-
-
-# For the pictures: nothing hostile.
-PLAIN = {
-    "t1": Source(
-        "t1", "On call\nThe handoff is on Monday,\nfor all teams.", title="Rota", url="https://a.example/rota"
-    ),
-    "t2": Source("t2", "Ask in the channel.", title="Handbook", url="https://a.example/handbook"),
-    "none": Source("none", "Ada leads Core.", title="Teams"),
-}
-LATE = {"late": Source("late", "Three days.", title="Days", url="https://a.example/days")}
 
 
 @pytest.mark.parametrize("query", ["", "?events"])
