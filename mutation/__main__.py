@@ -20,7 +20,7 @@ CASES = "-m mutation.cases"
 PYTEST = "-m pytest -q -x -p no:cacheprovider"
 PROPERTIES = f"{PYTEST} tests/test_parser_properties.py"
 PARSER = f"{PYTEST} tests/test_parser.py"
-FAULTS = f"{PYTEST} tests/test_splice_faults.py"
+FAULTS = f"{PYTEST} tests/test_splice_lines.py tests/test_splice_faults.py"
 STREAMS = f"{PYTEST} tests/test_splice_render.py tests/test_clean_sse.py tests/test_splice.py"
 # The tests of a module: arguments of Python, for one run behind the other.
 MODULES: Mapping[str, Sequence[str]] = {

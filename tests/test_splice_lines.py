@@ -1,0 +1,65 @@
+"""What a splice makes of the lines around the data, of an end that is not told, and of names at odd places."""
+
+import json
+from typing import Any
+
+import pytest
+
+from streamcite.relay import Splice
+from tests.chats import SOURCES, choice, chunk, streamed
+from tests.raw_streams import APIS, bytewise, in_pieces
+from tests.responses_streams import message, stream_of
+from tests.splices import cleaned, spliced, values
+from tests.test_openai_chat_annotations import hosted
+
+DELTAS = ["It ", "lasts \ue200ci", "te\ue202turn0file1\ue201", " long."]
+every_api = pytest.mark.parametrize("name", APIS)
+
+
+def objects_of(name: str, *deltas: str) -> list[Any]:
+    return streamed(deltas) if name == "chat" else stream_of(message(*deltas))
+
+
+@every_api
+@pytest.mark.parametrize(
+    "frame",
+    [
+        *(": ping\ndata: {}\n\n", "data: {}\n: ping\n\n", ": ping\nid: 7\ndata: {}\n\n", "id: 7\n: ping\ndata: {}\n\n"),
+        *(": ping\n\ndata: {}\n\n", "data: {}\n\n: ping\n\n", "event: a\n: ping\ndata: {}\n\n"),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_every_comment_passes_once_however_it_is_cut(name: str, frame: str, end: str) -> None:
+    frames = [frame.replace("{}", json.dumps(each)).replace("\n", end).encode() for each in objects_of(name, *DELTAS)]
+    wire = b"".join(frames)
+    expected = cleaned(name, values(wire))
+    for pieces in ([wire], frames, bytewise(wire), *(in_pieces(wire, [at]) for at in range(0, len(wire), 97))):
+        seen = spliced(pieces)
+        assert seen.count(b": ping") == len(frames)
+        assert values(seen) == expected
+
+
+@every_api
+def test_an_end_is_no_error_unless_it_is_said_to_be(name: str) -> None:
+    unclosed = choice("lasts \ue200cite\ue202turn0file1")
+    going_on = [chunk(choice("It ")), chunk(choice(finish_reason="stop")), chunk(unclosed)]
+    objects = going_on if name == "chat" else objects_of(name, *DELTAS)[:-1]
+    wire = b"".join(b"data: " + json.dumps(each).encode() + b"\n\n" for each in objects)
+    ends = []
+    for options in ({}, {"stopped": False}, {"stopped": True}):
+        splice = Splice(sources=SOURCES)
+        splice.feed(wire)
+        ends.append(splice.close(**options))
+    assert ends[0] == ends[1]
+    assert (ends[1] != ends[2]) == (name == "chat")
+
+
+def test_annotations_are_moved_wherever_a_read_names_them() -> None:
+    parts = [
+        chunk(choice("It \ue200cite\ue202turn0file1\ue201 lasts. ")),
+        chunk(choice("", annotations=[hosted(0, 30)])),
+    ]
+    frames = [b"annotation\ndata: " + json.dumps(each).encode() + b"\n\n" for each in parts]
+    expected = cleaned("chat", values(b"".join(frames)), sources=SOURCES)
+    assert values(spliced(frames, sources=SOURCES)) == expected
+    assert values(spliced(frames)) == cleaned("chat", values(b"".join(frames)))
