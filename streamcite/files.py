@@ -16,11 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .surrogates import replace_surrogates
+
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument
 
 MAX_FILE = 2**26
 """How large a file is read, in bytes: far more than a person wrote, so that a dump or a disk image meets an error."""
+MAX_HTML = 2**24
+"""How large a file of HTML is read, in bytes: read, it takes some twenty times as much memory."""
 
 _MARKDOWN = {".md", ".markdown", ".mdx", ".mdown"}
 _HTML = {".html", ".htm", ".xhtml"}
@@ -33,8 +37,11 @@ _HEAD = 2**13
 _NOT_WALKED = {"__pycache__", "node_modules"}
 # A page's text ends its lines as Windows does, and has a sign where a word was broken at the end of one.
 _PAGE = str.maketrans(dict.fromkeys("\r\ufffe\x02"))
-# What of a page of HTML is no part of its text.
-_NO_TEXT = ("script", "style", "noscript", "template", "head", "nav", "svg", "iframe", "button", "form")
+# What of a page of HTML is no part of its text. A form may be all of the page, so that only its fields are left out.
+_NO_TEXT = {
+    *("script", "style", "noscript", "template", "head", "nav", "svg", "iframe"),
+    *("button", "select", "textarea", "datalist"),
+}
 
 
 class CannotRead(Exception):
@@ -48,7 +55,8 @@ class Document:
     Attributes:
         key: what stands for it from run to run: the path as it was given, with ``/`` between folders, and for a page of
             a PDF ``#page=`` and its number from 1.
-        title: what a reader knows it by: the title of an HTML page, else the path, with the page of a PDF.
+        title: what a reader knows it by: the title of an HTML page, else the path, with the page of a PDF. Bytes of a
+            path that no character stands for are U+FFFD in it.
         text: what it says.
         markdown: whether that is Markdown, which `split_blocks` can read the structure of.
         as_in_file: whether its lines are those of the file; not so of HTML, nor of a page of a PDF.
@@ -120,7 +128,7 @@ def read_file(path: str | os.PathLike[str]) -> Iterator[Document]:
 
     Raises:
         CannotRead: while iterating: there is no text in it, it is binary, damaged or encrypted, larger than `MAX_FILE`
-            bytes, or the system does not let it be read.
+            bytes (HTML: `MAX_HTML`), or the system does not let it be read.
         ModuleNotFoundError: while iterating: it takes a library that is missing; the extra ``ask`` brings it.
     """
     path = Path(path)
@@ -130,7 +138,7 @@ def read_file(path: str | os.PathLike[str]) -> Iterator[Document]:
     elif path.suffix.lower() in _HTML or _STARTS_HTML.match(data[:_HEAD]):
         documents = _read_html(path, data)
     else:
-        documents = iter([Document(path.as_posix(), str(path), _decode(data), path.suffix.lower() in _MARKDOWN)])
+        documents = iter([Document(path.as_posix(), _name(path), _decode(data), path.suffix.lower() in _MARKDOWN)])
     empty = True
     for document in documents:
         if document.text.strip():
@@ -138,6 +146,10 @@ def read_file(path: str | os.PathLike[str]) -> Iterator[Document]:
             yield document
     if empty:
         raise CannotRead("there is no text in it")
+
+
+def _name(path: Path) -> str:
+    return replace_surrogates(str(path))[0]
 
 
 def _read(path: Path) -> bytes:
@@ -169,22 +181,26 @@ def _decode(data: bytes) -> str:
 
 
 def _read_html(path: Path, data: bytes) -> Iterator[Document]:
+    import lxml  # noqa: F401  # named where it is missing, as the others are; Beautiful Soup would only say that it needs it
     from bs4 import BeautifulSoup, XMLParsedAsHTMLWarning
     from markdownify import MarkdownConverter
 
     if b"\0" in data[:_HEAD] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise CannotRead("it is binary")
+    if len(data) > MAX_HTML:
+        raise CannotRead(f"it is HTML of more than {MAX_HTML} bytes")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)  # XHTML is read just as well
             soup = BeautifulSoup(data, "lxml")
-        title = " ".join(soup.title.get_text().split()) if soup.title else ""
-        for element in soup(_NO_TEXT):
+        heading = soup.head and soup.head.find("title")  # drawings have titles too
+        title = " ".join(heading.get_text().split()) if heading else ""
+        for element in soup(lambda tag: tag.name in _NO_TEXT or (tag.name != "body" and tag.has_attr("hidden"))):
             element.decompose()
         text = MarkdownConverter(heading_style="ATX", strip=["a", "img"]).convert_soup(soup)
     except RecursionError:
         raise CannotRead("its elements are nested too deeply") from None
-    yield Document(path.as_posix(), title or str(path), text.strip() + "\n", markdown=True, as_in_file=False)
+    yield Document(path.as_posix(), title or _name(path), text.strip() + "\n", markdown=True, as_in_file=False)
 
 
 def _read_pdf(path: Path, data: bytes) -> Iterator[Document]:
@@ -196,7 +212,7 @@ def _read_pdf(path: Path, data: bytes) -> Iterator[Document]:
         raise CannotRead("it is encrypted" if "password" in str(error).lower() else "it is damaged") from None
     try:
         for number in range(len(pdf)):
-            key, title = f"{path.as_posix()}#page={number + 1}", f"{path}, page {number + 1}"
+            key, title = f"{path.as_posix()}#page={number + 1}", f"{_name(path)}, page {number + 1}"
             yield Document(key, title, _page_text(pdf, number), as_in_file=False)
     finally:
         pdf.close()

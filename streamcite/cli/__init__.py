@@ -7,7 +7,7 @@ __all__ = ["main"]
 # What the extras bring, and what these bring in turn. Each is imported where it is used, so that any may be missing.
 _EXTRAS = {
     **dict.fromkeys(["click", "rich", "markdown_it", "starlette", "uvicorn", "openai"], "cli"),
-    **dict.fromkeys(["bs4", "markdownify", "pypdfium2"], "ask"),
+    **dict.fromkeys(["bs4", "lxml", "markdownify", "pypdfium2"], "ask"),
     **dict.fromkeys(["aiohttp", "prometheus_client", "httptools", "yarl"], "relay"),
 }
 
