@@ -17,6 +17,7 @@ from .material import render_blocks, render_messages, render_tool_result
 from .prompt import DEFAULT_TOOL, MaterialForm, instructions
 from .source import Source, SourceUnit
 from .sources import SourceFields, Sources
+from .surrogates import replace_surrogates
 from .units import DEFAULT_SIZE, split_blocks
 
 _SIZES: Mapping[SourceUnit, int] = {"block": DEFAULT_SIZE, "lines": 10 * DEFAULT_SIZE}
@@ -95,7 +96,7 @@ def prepare(
     """Make sources of documents, choose those that a question needs, and write what a model is asked.
 
     Args:
-        question: the user's.
+        question: the user's. Surrogates, which no message can hold, are replaced.
         documents: such as those of `read_file`; each is read when its turn comes.
         unit: as what they are cited: as ``block``s of at most ``size`` code points, by the ``lines`` of these, or each
             ``document`` as a whole.
@@ -122,6 +123,7 @@ def prepare(
     form = _FORMS[unit] if material is None else material
     if form == "blocks" and unit == "lines":
         raise ValueError("material: 'blocks' have no numbered lines; take 'tool_lines' with unit='lines'")
+    question = replace_surrogates(question)[0]
     sources = Sources(format) if sources is None else sources
     call = sources.tool_call() if form != "blocks" else None
     units: list[Source] = []
@@ -157,10 +159,13 @@ def _parts(document: Document, unit: SourceUnit, size: int | None) -> Iterator[_
         return
     line = 1
     size = _SIZES[unit] if size is None else size
-    for block in split_blocks(document.text, size=size, markdown=document.markdown):
-        last = line + block.text.rstrip().count("\n")
-        whole = len(block.text) == len(document.text)
-        yield _Part(block.text, document.title if whole else f"{document.title}, {document.lines(line, last)}", line)
+    for number, block in enumerate(split_blocks(document.text, size=size, markdown=document.markdown), 1):
+        title = document.title
+        if len(block.text) < len(document.text):
+            where = document.lines(line, line + block.text.rstrip().count("\n"))
+            # The lines that are cited of it are counted from its own first one.
+            title += f", part {number} ({where})" if unit == "lines" else f", {where}"
+        yield _Part(block.text, title, line)
         line += block.text.count("\n")
 
 

@@ -38,6 +38,21 @@ def test_blocks_with_titles_that_say_where_they_are() -> None:
     assert prepare("Why?", [RULES], size=12).shown[1].title == "rules.pdf, page 2, line 2 of its text"
 
 
+def test_lines_of_a_part_are_told_from_lines_of_the_file() -> None:
+    asked = prepare("Why?", [HANDBOOK, Document("a.txt", "a.txt", "Whole.")], unit="lines", size=30)
+    assert [(source.title, source.text) for source in asked.shown] == [
+        ("handbook.md, part 1 (lines 1\N{EN DASH}3)", "# Days\n\nThree days a week.\n\n"),
+        ("handbook.md, part 2 (line 5)", "Ask first.\n"),
+        ("a.txt", "Whole."),
+    ]
+
+
+def test_a_question_that_is_no_text() -> None:
+    asked = prepare("Wh\udcffy \ud83c\udf4e?", BOTH, unit="document")
+    assert json.dumps([asked.messages, asked.input], ensure_ascii=False).encode()
+    assert asked.question == "Wh\ufffdy \N{RED APPLE}?"
+
+
 @pytest.mark.parametrize(("unit", "form"), POSSIBLE)
 def test_the_model_is_shown_what_is_to_be_cited(unit: SourceUnit, form: MaterialForm | None) -> None:
     asked = prepare("Why?", BOTH, unit=unit, material=form)

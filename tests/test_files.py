@@ -73,6 +73,40 @@ def test_html_is_text_with_its_structure(tmp_path: Path, name: str) -> None:
     assert "* one\n* two\n" in document.text
 
 
+@pytest.mark.parametrize(
+    ("html", "title", "text"),
+    [
+        (
+            "<form><p>All of it</p><input value=no><select><option>no</select><textarea>no</textarea></form>",
+            "",
+            "All of it",
+        ),
+        ("<p hidden>no</p><div hidden=''><p>no</p></div><p>Text</p>", "", "Text"),
+        ("<body hidden><p>Text</p>", "", "Text"),
+        ("<svg><title>no</title></svg><p>Text</p>", "", "Text"),
+        ("<title>One\n two</title><svg><title>no</title></svg><p>Text</p>", "One two", "Text"),
+    ],
+)
+def test_html_as_it_is_found(tmp_path: Path, html: str, title: str, text: str) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(html)
+    assert (only(path).title, only(path).text) == (title or str(path), f"{text}\n")
+
+
+@pytest.mark.parametrize("name", ["page.html", "page.xhtml"])
+def test_html_that_means_harm(tmp_path: Path, name: str) -> None:
+    path, secret = tmp_path / name, tmp_path / "secret"
+    secret.write_text("secret words")
+    entities = f'<!ENTITY file SYSTEM "{secret.as_uri()}"><!ENTITY e0 "aaaaaaaaaa">' + "".join(
+        f'<!ENTITY e{number + 1} "{f"&e{number};" * 10}">' for number in range(9)
+    )
+    path.write_text(f"<!DOCTYPE html [{entities}]><html><body><p>&file; &e9; &#xD800; &#0; &#x110000; Text</p>")
+    text = only(path).text
+    assert "Text" in text
+    assert "secret words" not in text
+    assert len(text.encode()) < 5000
+
+
 def test_xhtml_is_html(tmp_path: Path) -> None:
     path = tmp_path / "page.xhtml"
     path.write_text(
@@ -175,6 +209,24 @@ def test_a_file_that_is_too_large(file: Path, monkeypatch: pytest.MonkeyPatch) -
     assert only(file).text == "four"
     file.write_text("fives")
     assert why(file) == "it is larger than 4 bytes"
+
+
+def test_a_page_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_HTML", 8)
+    path = tmp_path / "page.html"
+    path.write_text("<p>Text!")
+    assert only(path).text == "Text!\n"
+    path.write_text("<p>Text!!")
+    assert why(path) == "it is HTML of more than 8 bytes"
+
+
+@pytest.mark.parametrize("kind", ["text", "html", "pdf"])
+def test_a_name_that_is_no_text(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9")
+    path.write_bytes({"text": b"Text", "html": b"<html>Text", "pdf": make_pdf([["Text"]])}[kind])
+    document = only(path)
+    assert document.title.startswith(f"{tmp_path}/caf\ufffd")
+    assert Path(document.key.removesuffix("#page=1")).read_bytes()
 
 
 def test_what_names_stand_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

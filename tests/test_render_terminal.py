@@ -173,6 +173,8 @@ def test_a_size_that_is_none_is_not_heeded() -> None:
 
 def test_a_question() -> None:
     assert screen(TerminalRenderer().ask("Why?", "m at x")).lines[:3] == ["> Why?", "  m at x", ""]
+    hostile = screen(TerminalRenderer().ask("W\x1b[31my\udcff", "m\x9b2J"))
+    assert hostile.lines[:3] == ["> W\ufffd[31my\ufffd", "  m\ufffd2J", ""]
 
 
 def test_what_has_come_is_drawn_together(monkeypatch: pytest.MonkeyPatch) -> None:

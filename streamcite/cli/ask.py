@@ -129,7 +129,7 @@ def _is_offline(model: str | None, base_url: str | None, *, offline: bool) -> bo
         raise _misuse("--base-url: must be a URL, not ''")
     if offline and (model is not None or base_url is not None):
         raise _misuse("--offline asks no model: leave out --model and --base-url")
-    return offline or not (model is not None or base_url is not None or os.environ.get("OPENAI_API_KEY"))
+    return offline or not (model is not None or base_url is not None or os.environ.get("OPENAI_API_KEY", "").strip())
 
 
 def _misuse(message: str) -> click.UsageError:

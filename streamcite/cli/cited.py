@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from streamcite import ResolvedEvent
-from streamcite.links import Cited, Link, Resolved
+from streamcite.links import MAX_PASSAGE, Cited, Link, Resolved
 
 
 def citation_forms(events: Iterable[ResolvedEvent]) -> list[dict[str, Any]]:
@@ -17,8 +17,8 @@ def citation_forms(events: Iterable[ResolvedEvent]) -> list[dict[str, Any]]:
 
     Returns:
         Objects of ``position``, in the clean text, in code points, and ``links``: one for each reference, with
-        ``source_id``, ``locator``, ``title``, ``path``, ``number``, ``problem`` and ``passage``: its ``text``, and its
-        ``lines``, the first and the last one in the text of the file, from 1.
+        ``source_id``, ``locator``, ``title``, ``path``, ``number``, ``problem`` and ``passage``: its ``text``, None if
+        it is longer than `MAX_PASSAGE`, and its ``lines``, the first and the last one in the text of the file, from 1.
     """
     positions: list[int] = []
     links: list[tuple[Link, ...]] = []
@@ -49,5 +49,6 @@ def _link_form(link: Link) -> dict[str, Any]:
     line = about.get("line")
     if passage is not None and isinstance(line, int):
         first = line + (passage.first_line or 1) - 1
-        form["passage"] = {"text": passage.text, "lines": [first, first + passage.text.rstrip().count("\n")]}
+        text = passage.text if len(passage.text) <= MAX_PASSAGE else None
+        form["passage"] = {"text": text, "lines": [first, first + passage.text.rstrip().count("\n")]}
     return form

@@ -53,13 +53,18 @@ def real_model(base_url: str | None, name: str, api: Api = "chat") -> Model:
     """Give a model of the server at this URL, else of the one in ``OPENAI_BASE_URL``, else of OpenAI's.
 
     Raises:
-        click.UsageError: there is no key in ``OPENAI_API_KEY``.
+        click.UsageError: there is no key in ``OPENAI_API_KEY``, or what no request can hold.
     """
-    if not os.environ.get("OPENAI_API_KEY"):
+    key = os.environ.get("OPENAI_API_KEY", "").strip()  # a file that it was read from may end with a line end
+    if not key:
         message = "set OPENAI_API_KEY to the server's key; any will do where it wants none"
         raise click.UsageError(message, click.get_current_context())
+    if not (key.isascii() and key.isprintable()):  # the client would say so, and print the key
+        raise click.UsageError(
+            "OPENAI_API_KEY: it is no key: not all of it is printable ASCII", click.get_current_context()
+        )
     url = base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
-    return Model(lambda: AsyncOpenAI(base_url=url, max_retries=0), url, name, api)
+    return Model(lambda: AsyncOpenAI(base_url=url, api_key=key, max_retries=0), url, name, api)
 
 
 @contextmanager

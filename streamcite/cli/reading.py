@@ -33,7 +33,7 @@ class Reading:
         try:
             self._files: list[Path] = find_files(names)
         except FileNotFoundError as error:
-            raise click.ClickException(f"{error.filename}: there is no such file") from None
+            raise click.ClickException(f"{error.filename or repr('')}: there is no such file") from None
         self.skipped: list[tuple[Path, str]] = []
 
     def __iter__(self) -> Iterator[Document]:

@@ -26,7 +26,7 @@ body {{ max-width: 44rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.6 sys
 </style>
 </head>
 <body class="sc">
-<h1>{question}</h1>
+<h1 dir="auto">{question}</h1>
 <main>
 {answer}
 </main>
@@ -81,15 +81,17 @@ def save(path: Path, question: str, events: Iterable[ResolvedEvent]) -> None:
 
 
 def _markdown(question: str, events: Iterable[ResolvedEvent]) -> str:
+    from streamcite.render.hyperlinks import markdown_text
     from streamcite.render.markdown import render_markdown
 
-    heading = " ".join(question.split()).replace("\\", "\\\\").replace("*", "\\*").replace("<", "\\<")
+    heading = markdown_text(question).replace("#", "\\#")  # a last one would be taken for an end of the heading
     return f"# {heading}\n\n{render_markdown(events, 'footnotes').rstrip()}\n"
 
 
 def _html(question: str, events: Iterable[ResolvedEvent]) -> str:
     from streamcite.render.html import render_html
+    from streamcite.render.hyperlinks import one_line
     from streamcite.ui.assets import asset
 
     style = asset("streamcite.css").read_text("utf-8")
-    return _PAGE.format(question=escape(question), style=style, answer=render_html(events))
+    return _PAGE.format(question=escape(one_line(question)), style=style, answer=render_html(events))

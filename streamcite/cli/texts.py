@@ -87,7 +87,7 @@ its citations, as the command check tells it. A file that cannot be read is skip
 
 With the server's key in OPENAI_API_KEY the model is asked: at --base-url (or in OPENAI_BASE_URL), else OpenAI's.
 Without a key, or with --offline, nothing leaves this machine: no model is asked, and the answer consists of sentences
-of your files that share words with the question.
+of your files, or lines, that share words with the question.
 
 \b
 Examples:
@@ -98,8 +98,9 @@ Examples:
   $ streamcite ask "How much?" prices.html --json --strict >answer.json
 
 With --json one document is printed at the end: "answer" and "raw" (as the model wrote it), "citations", each with
-"position" and its "links" ("title", "path", "passage" with its lines, "problem"), "findings", and what was "shown" and
-"skipped". Interrupted, the answer so far is kept, and "complete" is false.
+"position" and its "links" ("title", "path", "problem", and "passage" with its lines, and its text up to 8000 code
+points), "findings", and what was "shown" and "skipped". Interrupted, it holds the answer so far, and "complete" is
+false.
 
 Exit status: 0 done; 1 with --strict, the answer cites what is not there; 2 bad use, bad input or a failure; 130
 interrupted.

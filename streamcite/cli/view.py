@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Protocol, Self
 
 from streamcite import ResolvedEvent
+from streamcite.render.controls import without_controls
 from streamcite.render.plain import PlainRenderer
 from streamcite.render.stage import Renderer
 
@@ -57,24 +58,27 @@ def best_view(plain: Renderer | None = None) -> View:
     """
     output = Output()
     if os.environ.get("TERM", "").lower() in _INCAPABLE or not output.isatty():
-        return Plain(plain or PlainRenderer(), output, end="\n")
+        # What is a pipe here may lead to a terminal, and who wants the answer byte for byte takes another command.
+        return Plain(plain or PlainRenderer(), output, end="\n", controls=False)
     return Drawn(output)
 
 
 class Plain:
-    """Write what a renderer makes of an answer, each piece at once: a `View` without control codes.
+    """Write what a renderer makes of an answer, each piece at once: a `View` that draws nothing.
 
     Args:
         renderer: it.
         output: where to.
         end: what is written at the end of an answer behind which the renderer writes nothing.
+        controls: whether control codes in the answer are written; else U+FFFD stands for each.
     """
 
-    def __init__(self, renderer: Renderer, output: Output, *, end: str = "") -> None:
+    def __init__(self, renderer: Renderer, output: Output, *, end: str = "", controls: bool = True) -> None:
         self.pause: float = _PAUSE
         self._renderer = renderer
         self._output = output
         self._end = end
+        self._made_safe: Callable[[str], str] = str if controls else without_controls
 
     def ask(self, question: str, whom: str) -> None:
         """Show nothing: the answer is the output."""
@@ -86,12 +90,12 @@ class Plain:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if error is None:
-            self._output.write(self._renderer.close() or self._end)
+            self._output.write(self._made_safe(self._renderer.close() or self._end))
             self._output.finish()
 
     def feed(self, events: Iterable[ResolvedEvent]) -> None:
         """Write events."""
-        self._output.write(self._renderer.feed(events))
+        self._output.write(self._made_safe(self._renderer.feed(events)))
 
     def draw(self) -> None:
         """Show nothing: all is written at once."""

@@ -22,6 +22,7 @@ from streamcite.links import Cited, Link, Resolved
 from streamcite.surrogates import replace_surrogates, split_half
 
 from .cited import CitedSource
+from .controls import without_controls
 from .hyperlinks import is_safe_url, one_line
 from .pieces import Pieces
 from .rich_markdown import columns, markdown
@@ -47,9 +48,6 @@ _THEME = Theme(
 # stands, and are as wide as the brackets that take their place when all is laid out.
 _MARK = re.compile("⁅([0-9]+)⁆")
 _BRACKETS = str.maketrans("⁅⁆", "[]")
-
-# An answer is data: no control code in it may reach the terminal. A carriage return is part of a line end, or a trick.
-_CONTROLS = {code: "\ufffd" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"} | {0x0D: None}
 
 _SIZE = re.compile("[1-9][0-9]{0,3}")  # columns or lines
 
@@ -92,6 +90,7 @@ class TerminalRenderer(Renderer):
 
     def ask(self, question: str, whom: str) -> str:
         """Give what shows a question, above its answer."""
+        question, whom = (without_controls(replace_surrogates(text)[0]) for text in (question, whom))
         asked = (Text(">", "cite"), Text(question, "bold")), (Text(), Text(whom, "quiet"))
         self._console.print(_Lines(columns(*asked)), "")
         return self._written()
@@ -134,7 +133,7 @@ class TerminalRenderer(Renderer):
         self._take(replace_surrogates(text)[0])
 
     def _take(self, text: str) -> None:
-        for piece in self._pieces.feed(text.translate(_BRACKETS).translate(_CONTROLS)):
+        for piece in self._pieces.feed(without_controls(text.translate(_BRACKETS))):
             within = [placed for placed in self._open if placed.offset < len(piece)]
             self._ended.append((piece, within))
             self._open = self._open[len(within) :]
@@ -241,7 +240,7 @@ def _without_ends(lines: list[list[Segment]]) -> list[list[Segment]]:
 
 def _entry(cited: CitedSource) -> RenderableType:
     title = Text(cited.title, Style(bold=True, link=cited.url and normalizeLink(cited.url)))
-    lines = [(label, Text(text.translate(_CONTROLS))) for label, text in cited.lines()]
+    lines = [(label, Text(without_controls(text))) for label, text in cited.lines()]
     if (where := cited.where()) and not lines:
         title.append(f", {where}", "not bold")
     url = [Text(one_line(cited.url), "quiet")] if cited.url and cited.url != cited.title else []
