@@ -25,7 +25,7 @@ CORE := annotations ask body choose driver event_streams events fields files for
 	markdown/contents markdown/leaves \
 	material/content material/joining material/messages material/read material/render material/safe material/scan \
 	relay/apis relay/asked relay/config relay/found relay/headers relay/memory relay/target relay/whole \
-	render/allowance render/cited render/context render/flow render/html render/hyperlinks render/inlines \
+	render/allowance render/cited render/context render/controls render/flow render/html render/hyperlinks render/inlines \
 	render/last_line render/lines render/live render/markdown render/normal render/open_blocks render/open_html \
 	render/open_piece render/open_source render/open_tail render/pieces render/plain render/rich_markdown \
 	render/stage render/structure render/terminal render/unfinished render/utf16 \

@@ -147,6 +147,14 @@ def test_pages_without_text_are_left_out(tmp_path: Path) -> None:
     assert why(path) == "there is no text in it"
 
 
+def test_pages_that_are_not_there_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "book.pdf"
+    path.write_bytes(make_pdf([["One"], ["Two"]]).replace(b"/Count 2", b"/Count 9"))
+    assert [document.text for document in read_file(path)] == ["One", "Two"]
+    path.write_bytes(make_pdf([["One"]]).replace(b"/Kids[5 0 R]", b"/Kids[2 0 R]"))
+    assert why(path) == "there is no text in it"
+
+
 @given(st.data())
 def test_a_damaged_pdf_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     whole = bytearray(make_pdf([["One", "two"], ["Three"]]))

@@ -30,7 +30,6 @@ _END = re.compile(
     r"(?:[。！？]++|(?<![.!?…])(?<!\b[^\W\d_])(?<!\b(?:Dr|Mr|Ms|St|No|Nr|vs))(?<!\b(?:Mrs|bzw|vgl|Abb|Fig))"  # noqa: RUF001
     r"(?<!\bProf)[.!?…]++(?=[\"')\]]*+(?:\s|\Z)))[\"')\]」』）]*+"  # noqa: RUF001
 )
-_BLANKS = re.compile(r"\s*+")
 _SIZES = range(12, 400)  # code points
 _ID = rf"{RESULT_ID}|block[0-9]+"
 # What Markdown or the format could take for its own, ids, and what is data.
@@ -131,8 +130,9 @@ def _stops(text: str, start: int, end: int) -> Iterator[int]:
 
 
 def _skip_blanks(text: str, start: int, end: int) -> int:
-    blanks = _BLANKS.match(text, start, end)
-    return blanks.end() if blanks else start
+    while start < end and text[start].isspace():
+        start += 1
+    return start
 
 
 def _locator(source: Source, start: int, end: int) -> str | None:
