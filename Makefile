@@ -38,7 +38,7 @@ COMMA := ,
 UNTRACED := $(filter-out %_hostile.py %_views.py,$(wildcard tests/test_openai_*.py tests/test_cli*.py \
 	tests/test_testing*.py tests/test_splice*.py)) $(addprefix tests/test_,$(addsuffix .py,benchmarks clean_sse \
 	conftest demo docs examples examples_frameworks fuzz imports peers picture readme reference relay relay_command relay_load \
-	relay_peers report sse_wire ui_benchmark ui_browser ui_redis ui_response_wire upstreams))
+	relay_peers report serve serve_browser sse_wire ui_benchmark ui_browser ui_redis ui_response_wire upstreams))
 CORE_FILES := $(subst $(EMPTY) ,$(COMMA),$(CORE:%=*/site-packages/streamcite/%.py))
 
 help: ## List the targets
@@ -61,6 +61,7 @@ lint: $(VENV)/dev.stamp ## Run ruff, mypy and pyright
 
 demo: $(VENV)/cli.stamp ## Stream a recorded answer into the terminal; ARGS goes to `streamcite demo`
 	@$(BIN)/streamcite demo $(ARGS)
+	@echo 'In a browser, also with files of your own: $(BIN)/streamcite serve --open'
 
 bench: $(VENV)/bench.stamp ## Measure each part against what it stands on, and peers; ARGS names parts, or is --quick
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -33,6 +33,7 @@ const steps = {
       await new Promise((go) => setTimeout(go, 20));
     }
   },
+  reload: () => page.reload().then(() => true),
   evaluate: ({script}) => page.evaluate(script),
   hover: ({selector}) => page.hover(selector),
   move: ({x, y}) => page.mouse.move(x, y),

@@ -1,8 +1,6 @@
 """An application that serves answers which survive a reload, as one of several processes.
 
-    python -m tests.resumable_app URL_OF_REDIS
-
-It prints its own URL. Each answer is `tests.stores.TEXTS`, a word each `PAUSE` seconds.
+Its argument is the URL of Redis; it prints its own. Each answer is `tests.stores.TEXTS`, a word each `PAUSE` seconds.
 """
 
 import socket
@@ -51,7 +49,3 @@ def main() -> None:
         # What sends no chunks to a client that asks in HTTP/1.0.
         config = uvicorn.Config(build(sys.argv[1]), http="h11", log_level="error")
         uvicorn.Server(config).run(sockets=[listener])
-
-
-if __name__ == "__main__":
-    main()

@@ -25,6 +25,7 @@ from tests.processes import ENVIRONMENT, PATIENCE
 from tests.redis_server import run_redis
 from tests.stores import TEXTS, Answer, frames_of
 
+CHECKOUT = Path(__file__).parents[1]
 LAST = frames_of(TEXTS)[-1]
 
 
@@ -146,11 +147,10 @@ class Process:
     """One of the servers."""
 
     def __init__(self, redis: str) -> None:
-        command = [sys.executable, "-m", "tests.resumable_app", redis]
-        folder = Path(__file__).parents[1]
-        self.process = subprocess.Popen(
-            command, cwd=folder, env={**ENVIRONMENT, "PYTHONPATH": str(folder)}, stdout=subprocess.PIPE
-        )
+        # The checkout last, as for the tests: the package is the installed one.
+        program = f"import sys; sys.path.append({str(CHECKOUT)!r}); from tests.resumable_app import main; main()"
+        command = [sys.executable, "-P", "-c", program, redis]
+        self.process = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE)
 
     def wait(self) -> None:
         assert self.process.stdout is not None

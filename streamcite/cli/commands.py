@@ -25,6 +25,7 @@ from .prompt import prompt
 from .relay import relay
 from .render import render
 from .report import report
+from .serve import serve
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -67,6 +68,7 @@ streamcite.add_command(prompt)
 streamcite.add_command(material)
 streamcite.add_command(check)
 streamcite.add_command(render)
+streamcite.add_command(serve)
 streamcite.add_command(relay)
 
 

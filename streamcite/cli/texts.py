@@ -223,3 +223,19 @@ Example:
   $ streamcite relay --upstream https://api.openai.com/v1
   $ OPENAI_BASE_URL=http://127.0.0.1:8000/v1 python my_program.py
 """
+
+SERVE = """\
+Serve a page to try it all, and print its address.
+
+Choose a recorded answer, or ask a question of your own about FILEs, here or on the page. The answer streams with its
+citations, beside it stand the sources with what is cited of them, below it what is wrong with it. A slider cuts the
+stream into other pieces: nothing changes. Reload the page while an answer comes: it goes on, and nothing is lost.
+
+Nothing leaves this machine, unless --model asks one, with the server's key in OPENAI_API_KEY: the one at --base-url (or
+in OPENAI_BASE_URL), else OpenAI's.
+
+\b
+Examples:
+  $ streamcite serve --open
+  $ streamcite serve handbook.md notes/ --model gpt-5
+"""

@@ -1,0 +1,298 @@
+"""A page that shows answers with their citations, each of which survives a reload. To be copied, with the files beside.
+
+It asks the model of a client, or without one plays recorded answers, and quotes the user's own files:
+
+    uvicorn --factory app:build
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from anyio import CancelScope, Event, move_on_after, to_thread
+from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from streamcite import ResolvedEvent, Source
+from streamcite.ask import prepare
+from streamcite.files import CannotRead, Document, read_file
+from streamcite.lint import lint
+from streamcite.openai import AsyncRawView, stream_chat
+from streamcite.testing import RecordedAnswer, recorded_answers, serve
+from streamcite.testing.quotes import compose
+from streamcite.ui.assets import asset
+from streamcite.ui.resumable import Resumable
+
+FOLDER = Path(__file__).parent
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+KEPT = 100  # answers, and files: the oldest go
+MAX_FILE = 32 * 2**20  # bytes
+PATIENCE = 5.0  # seconds between the last event of an answer and its end
+
+
+@dataclass
+class Question:
+    """What is asked, and what has come of it."""
+
+    text: str
+    sources: Mapping[str, Source]
+    messages: Any
+    view: AsyncRawView[ResolvedEvent] | None = None
+    done: Event = field(default_factory=Event)
+
+    async def events(self, connect: Any, model: str) -> AsyncIterator[ResolvedEvent]:
+        """Ask a model, and give the events of its answer as they come."""
+        try:
+            async with (
+                connect as client,
+                stream_chat(client, sources=self.sources, model=model, messages=self.messages) as self.view,
+            ):
+                async for event in self.view:
+                    yield event
+        finally:
+            self.done.set()
+
+    @property
+    def complete(self) -> bool:
+        """Say whether the answer has ended by itself."""
+        return self.view is not None and self.view.result.complete
+
+    def findings(self) -> list[dict[str, Any]]:
+        """Give what is wrong with the citations of the answer."""
+        raw = "".join(part.raw for part in self.view.result.answer) if self.view else ""
+        return [
+            {**finding.to_dict(), "excerpt": raw[finding.start : finding.end]}
+            for finding in lint(raw, self.sources, complete=self.complete)
+        ]
+
+
+@asynccontextmanager
+async def played(answer: RecordedAnswer, pace: float) -> AsyncIterator[AsyncOpenAI]:
+    """Give a client of a server that plays an answer, with so many seconds before each piece."""
+    server = serve([answer], pace=pace)
+    running = await to_thread.run_sync(server.__enter__)
+    try:
+        # Without a proxy that the environment may name: it does not reach this machine.
+        http_client = DefaultAsyncHttpxClient(trust_env=False)
+        async with AsyncOpenAI(base_url=running.base_url, api_key="any", http_client=http_client) as client:
+            yield client
+    finally:
+        with CancelScope(shield=True):
+            await to_thread.run_sync(server.__exit__, None, None, None)
+
+
+def cut(text: str, size: int) -> tuple[str, ...]:
+    """Cut a text into pieces of so many code points; 0 leaves that to `RecordedAnswer`, which cuts as a model does."""
+    return tuple(text[at : at + size] for at in range(0, len(text), size)) if size else ()
+
+
+class Page:
+    """The handlers of the page's requests."""
+
+    def __init__(self, client: AsyncOpenAI | None, model: str, documents: Iterable[Document], pace: float) -> None:
+        self.client = client
+        self.model = model
+        self.pace = pace
+        self.files: dict[str, list[Document]] = {}
+        for document in documents:
+            self.files.setdefault(document.key, []).append(document)
+        self.questions: dict[str, Question] = {}
+        self.answers = Resumable()
+
+    async def choices(self, _: Request) -> Response:
+        """Say what can be asked, and whom."""
+        recorded = [{"id": answer.id, "question": answer.question} for answer in recorded_answers().values()]
+        return JSONResponse({"answers": recorded, "files": list(self.files), "model": self.model})
+
+    async def upload(self, request: Request) -> Response:
+        """Take a file: its bytes, with its name in the query."""
+        name, data = Path(request.query_params.get("name", "")).name or "file", b""
+        async for piece in request.stream():
+            data += piece
+            if len(data) > MAX_FILE:
+                raise HTTPException(413, f"{name}: is larger than {MAX_FILE} bytes")
+        try:
+            documents = await to_thread.run_sync(read, name, data)
+        except CannotRead as error:
+            raise HTTPException(422, f"{name}: {error}") from None
+        keep(self.files, name, documents)
+        return JSONResponse({"files": list(self.files)})
+
+    async def ask(self, request: Request) -> Response:
+        """Begin an answer, and say under which key it is read."""
+        wanted = json.loads(await request.body())
+        name, size = wanted.get("answer"), int(wanted.get("size", 0))
+        if name in recorded_answers():
+            answer = recorded_answers()[name]
+            question = Question(answer.question, answer.sources, [{"role": "user", "content": answer.question}])
+            text: str | None = answer.text
+        else:
+            question = await to_thread.run_sync(self._prepared, str(wanted.get("question", "")).strip())
+            text = None if self.client else compose(question.text, question.sources.values())
+        if text is None:
+            connect: Any = self.client
+            events = question.events(kept_open(connect), self.model)
+        else:
+            pieces = RecordedAnswer(id="recorded", text=text, deltas=cut(text, size))
+            events = question.events(played(pieces, self.pace * len(text) / max(len(pieces.deltas), 1)), "recorded")
+        key = secrets.token_urlsafe(12)
+        keep(self.questions, key, question)
+        await self.answers.start(key, events, complete=lambda: question.complete)
+        return JSONResponse({"key": key})
+
+    def _prepared(self, text: str) -> Question:
+        if not text:
+            raise HTTPException(422, "Write a question first.")
+        if not self.files:
+            raise HTTPException(422, "Choose some files first: there is nothing to cite.")
+        asked = prepare(text, (document for file in self.files.values() for document in file))
+        return Question(text, {source.id: source for source in asked.shown}, asked.messages)
+
+    async def read(self, request: Request) -> Response:
+        """Send an answer, or what follows the event that a reader had last."""
+        return await self.answers.response(
+            request.path_params["key"], last_event_id=request.headers.get("last-event-id")
+        )
+
+    async def about(self, request: Request) -> Response:
+        """Say what was asked, and what can be cited."""
+        question = self._find(request)
+        sources = [{"id": each.id, "title": each.title, "text": each.text} for each in question.sources.values()]
+        return JSONResponse({"question": question.text, "sources": sources})
+
+    async def findings(self, request: Request) -> Response:
+        """Say what is wrong with the citations of an answer that has ended."""
+        question = self._find(request)
+        with move_on_after(PATIENCE):
+            await question.done.wait()
+        if not question.done.is_set():
+            raise HTTPException(409, "The answer has not ended yet.")
+        return JSONResponse(await to_thread.run_sync(question.findings))
+
+    def _find(self, request: Request) -> Question:
+        try:
+            return self.questions[request.path_params["key"]]
+        except KeyError:
+            raise HTTPException(404, "There is no such answer, or no longer.") from None
+
+
+@asynccontextmanager
+async def kept_open(client: AsyncOpenAI) -> AsyncIterator[AsyncOpenAI]:
+    """Give a client that stays open."""
+    yield client
+
+
+def keep(kept: dict[str, Any], key: str, value: object) -> None:
+    """Keep a value; the oldest goes where there are too many."""
+    kept[key] = value
+    if len(kept) > KEPT:
+        del kept[next(iter(kept))]
+
+
+def read(name: str, data: bytes) -> list[Document]:
+    """Read a file that came as bytes."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, name)
+        path.write_bytes(data)
+        return [
+            Document(name + document.key.removeprefix(path.as_posix()), name, document.text, document.markdown)
+            for document in read_file(path)
+        ]
+
+
+class Guard:
+    """Put headers on each response that keep a browser to this page, and refuse what other pages ask."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [
+                    *message["headers"],
+                    (b"content-security-policy", POLICY.encode()),
+                    (b"x-content-type-options", b"nosniff"),
+                ]
+            await send(message)
+
+        site = dict(scope["headers"]).get(b"sec-fetch-site", b"none")
+        refused = JSONResponse({"error": "Ask from the page itself."}, 403)
+        await (self.app if site in {b"none", b"same-origin"} else refused)(scope, receive, guarded)
+
+
+async def refuse(_: Request, error: Exception) -> Response:
+    """Say what is wrong with a request."""
+    if isinstance(error, HTTPException):
+        return JSONResponse({"error": error.detail}, error.status_code)
+    return JSONResponse({"error": "This is no question."}, 400)
+
+
+def build(
+    *, client: AsyncOpenAI | None = None, model: str = "", documents: Sequence[Document] = (), pace: float = 0.003
+) -> Starlette:
+    """Make the application.
+
+    Args:
+        client: of the server that is asked, closed in the end; None asks none.
+        model: which model of it.
+        documents: what can be cited from the start.
+        pace: seconds for a code point of an answer that is played.
+    """
+    page = Page(client, model, documents, pace)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with client or nullcontext(), page.answers:
+            yield
+
+    files = {
+        "/": FOLDER / "index.html",
+        "/page.js": FOLDER / "page.js",
+        "/page.css": FOLDER / "page.css",
+        "/streamcite.js": asset("streamcite.js"),
+        "/streamcite.css": asset("streamcite.css"),
+    }
+    routes = [Route(path, partial(send_file, file)) for path, file in files.items()]
+    handlers: Any = {HTTPException: refuse, ValueError: refuse, TypeError: refuse, AttributeError: refuse}
+    app = Starlette(
+        routes=[
+            *routes,
+            Route("/choices", page.choices),
+            Route("/files", page.upload, methods=["POST"]),
+            Route("/ask", page.ask, methods=["POST"]),
+            Route("/answers/{key}", page.read),
+            Route("/answers/{key}/about", page.about),
+            Route("/answers/{key}/findings", page.findings),
+        ],
+        exception_handlers=handlers,
+        lifespan=lifespan,
+    )
+    app.add_middleware(Guard)
+    return app
+
+
+async def send_file(path: Path, _: Request) -> Response:
+    """Send a file of the page."""
+    return FileResponse(path, headers={"cache-control": "no-cache"})

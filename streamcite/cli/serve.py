@@ -1,0 +1,75 @@
+"""The command ``serve``: a page to try it all, for a browser on this machine."""
+
+from __future__ import annotations
+
+import math
+import socket
+import webbrowser
+from collections.abc import Sequence
+
+import click
+
+from . import texts
+from .output import Output
+
+_PACE = 0.003
+
+
+@click.command(help=texts.SERVE)
+@click.argument("files", metavar="[FILE...]", nargs=-1)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port.  [default: any free one]")
+@click.option("--open", "opens", is_flag=True, help="Open the page in your browser.")
+@click.option("--model", metavar="NAME", help="Ask a real server, and this model.")
+@click.option("--base-url", metavar="URL", help="Where that server is, such as http://localhost:8000/v1.")
+@click.option("--pace", type=float, metavar="SECONDS", help=f"For a character of a played answer.  [default: {_PACE}]")
+def serve(
+    *,
+    files: Sequence[str],
+    host: str,
+    port: int,
+    opens: bool,
+    model: str | None,
+    base_url: str | None,
+    pace: float | None,
+) -> None:
+    """Serve the page until it is interrupted."""
+    if base_url is not None and model is None:
+        raise _misuse("--base-url needs --model")
+    if base_url == "":
+        raise _misuse("--base-url: must be a URL, not ''")
+    if pace is not None and not 0 <= pace < math.inf:
+        raise _misuse(f"--pace: {pace:g} is no number of seconds from 0")
+    # The clients and servers that this loads are no other command's.
+    from streamcite.serve.app import build
+    from streamcite.serve.server import Server
+
+    from .model import real_model
+    from .reading import Reading
+
+    client = real_model(base_url, model).connect() if model is not None else None
+    reading = Reading(files) if files else None
+    documents = list(reading or ())
+    if reading is not None:
+        reading.report()
+    app = build(client=client, model=model or "", documents=documents, pace=_PACE if pace is None else pace)
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listener = socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise click.ClickException(f"cannot listen on {host}, port {port}: {error.strerror or error}") from None
+    with listener:
+        shown = f"[{host}]" if ":" in host else host
+        url = f"http://{shown}:{listener.getsockname()[1]}/"
+        Server(app, ready=lambda: _say(url, opens=opens)).run(sockets=[listener])
+
+
+def _say(url: str, *, opens: bool) -> None:
+    output = Output()
+    output.write(f"{url}\n")
+    if opens:
+        webbrowser.open(url)
+
+
+def _misuse(message: str) -> click.UsageError:
+    return click.UsageError(message, click.get_current_context())

@@ -1,0 +1,44 @@
+"""What runs the page: uvicorn, which says when it serves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+if TYPE_CHECKING:
+    import socket
+
+    from starlette.types import ASGIApp
+
+__all__ = ["Server"]
+
+_GRACE = 5  # seconds that responses have to notice that nobody reads them
+
+
+class Server(uvicorn.Server):
+    """Serve an application until it is interrupted.
+
+    Args:
+        app: it.
+        ready: called when it serves.
+    """
+
+    def __init__(self, app: ASGIApp, *, ready: Callable[[], None]) -> None:
+        super().__init__(
+            uvicorn.Config(app, loop="asyncio", http="h11", log_level="error", timeout_graceful_shutdown=_GRACE)
+        )
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve."""
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Cut what is open, and end: who reads an answer comes back, or does not."""
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+        await super().shutdown(sockets)

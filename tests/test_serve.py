@@ -1,0 +1,164 @@
+"""The page of ``streamcite serve``: what its application answers."""
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from http.client import HTTPResponse
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai import AsyncOpenAI
+
+from streamcite import Resolver, parse
+from streamcite.files import Document
+from streamcite.render.html import render_html
+from streamcite.serve import app as page
+from streamcite.testing import recorded_answers, serve
+from tests.http_peer import request
+from tests.pages import run_page
+from tests.pdfs import make_pdf
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "live_ui"
+NOTES = Document("notes.md", "notes.md", "# Rota\n\nThe handoff is on Monday.\n\nAsk the lead first.", True)
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with run_page(pace=0.0) as url:
+        yield url
+
+
+def post(url: str, body: bytes, **headers: str) -> tuple[int, Any]:
+    response, data = request(url, "POST", body, **headers)
+    return response.status, json.loads(data)
+
+
+def get(url: str) -> tuple[HTTPResponse, bytes]:
+    return request(url)
+
+
+def ask(url: str, **wanted: object) -> str:
+    status, told = post(f"{url}ask", json.dumps(wanted).encode())
+    assert status == 200
+    return str(told["key"])
+
+
+def patched(body: bytes) -> list[str]:
+    """The blocks of HTML that an answer's patches make."""
+    blocks: dict[int, str] = {}
+    for frame in body.decode().split("\n\n"):
+        if frame.startswith("event: patch\n"):
+            patch = json.loads(frame.partition("data: ")[2])
+            kept = blocks.get(patch["block"], "").encode("utf-16-le")[: 2 * patch.get("keep", 0)].decode("utf-16-le")
+            blocks[patch["block"]] = kept + patch["html"]
+    return [blocks[number] for number in sorted(blocks)]
+
+
+def test_the_example_is_the_page() -> None:
+    names = ["app.py", "index.html", "page.css", "page.js"]
+    assert sorted(path.name for path in EXAMPLE.iterdir() if path.is_file()) == sorted([*names, "README.md"])
+    for name in names:
+        own = Path(page.__file__).with_name(name).read_text("utf-8")
+        assert (EXAMPLE / name).read_text("utf-8") == own, f"cp streamcite/serve/{name} examples/live_ui/"
+
+
+def test_files_come_with_a_strict_policy(url: str) -> None:
+    for name in ("", "page.js", "page.css", "streamcite.js", "streamcite.css"):
+        response, data = get(url + name)
+        assert response.status == 200
+        assert data
+        assert response.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'; ")
+        assert response.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("name", recorded_answers())
+def test_however_it_is_cut_an_answer_is_the_same(url: str, name: str) -> None:
+    answer = recorded_answers()[name]
+    resolver = Resolver(answer.sources)
+    expected = render_html([*resolver.feed(parse(answer.text, complete=True)), *resolver.close()])
+    findings = []
+    for size in (0, 2, 10_000):
+        key = ask(url, answer=name, size=size)
+        response, body = get(f"{url}answers/{key}")
+        assert response.status == 200
+        assert "".join(patched(body)) == expected
+        assert body.endswith(b'data: {"complete":true}\n\n')
+        findings.append(json.loads(get(f"{url}answers/{key}/findings")[1]))
+    assert findings[1:] == findings[:-1]
+    assert {"malformed-marker"} <= {finding["rule"] for finding in findings[0]}
+    about = json.loads(get(f"{url}answers/{key}/about")[1])
+    assert about["question"] == answer.question
+    assert {source["id"]: source["text"] for source in about["sources"]} == {
+        source.id: source.text for source in answer.sources.values()
+    }
+
+
+def test_files_of_ones_own_are_quoted(url: str) -> None:
+    assert post(f"{url}ask", json.dumps({"answer": "own", "question": "handoff?"}).encode()) == (
+        422,
+        {"error": "Choose some files first: there is nothing to cite."},
+    )
+    text = b"The handoff moves to Monday for all teams.\n\nLunch is at noon for all of us.\n"
+    assert post(f"{url}files?name=notes.txt", text) == (200, {"files": ["notes.txt"]})
+    pdf = make_pdf("The pager goes to the lead on Friday evening.")
+    assert post(f"{url}files?name=/etc/pager.pdf", pdf) == (200, {"files": ["notes.txt", "pager.pdf"]})
+    key = ask(url, answer="own", question="When is the handoff on Monday?", size=2)
+    _, body = get(f"{url}answers/{key}")
+    shown = "".join(patched(body))
+    assert "The handoff moves to Monday for all teams" in shown
+    assert 'class="cite"' in shown
+    titles = [source["title"] for source in json.loads(get(f"{url}answers/{key}/about")[1])["sources"]]
+    assert any("notes.txt" in title for title in titles)
+    assert any("pager.pdf" in title for title in titles)
+
+
+def test_what_is_no_question_is_refused(url: str) -> None:
+    for body in (b"", b"x", b"[]", b'{"size": "x"}', b'{"size": null}'):
+        status, told = post(f"{url}ask", body)
+        assert (status, set(told)) == (400, {"error"})
+    assert post(f"{url}ask", b'{"question": " "}') == (422, {"error": "Write a question first."})
+    assert post(f"{url}files?name=a.bin", b"\x00\x01")[0] == 422
+    for name in ("", "/about", "/findings"):
+        assert get(f"{url}answers/none{name}")[0].status == 404
+    assert post(f"{url}ask", b"{}", **{"sec-fetch-site": "cross-site"}) == (
+        403,
+        {"error": "Ask from the page itself."},
+    )
+
+
+def test_what_is_too_large_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "MAX_FILE", 10)
+    assert post(f"{url}files?name=a.txt", b"x" * 11)[0] == 413
+
+
+def test_findings_wait_for_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "PATIENCE", 0.05)
+    with run_page(pace=1.0) as url:
+        key = ask(url, answer="english")
+        assert get(f"{url}answers/{key}/findings")[0].status == 409
+
+
+def test_a_model_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serve("It is on Monday.\ue200cite\ue202block1\ue201 Or\ue200cite\ue202block9\ue201.") as model:
+        client = partial(AsyncOpenAI, base_url=model.base_url, api_key="any")
+        with run_page(client=client(), model="answer", documents=[NOTES]) as url:
+            assert json.loads(get(f"{url}choices")[1])["model"] == "answer"
+            for _ in range(2):
+                key = ask(url, answer="own", question="When is the handoff?")
+                assert "It is on Monday." in "".join(patched(get(f"{url}answers/{key}")[1]))
+            findings = json.loads(get(f"{url}answers/{key}/findings")[1])
+            assert ("unknown-source", "\ue200cite\ue202block9\ue201") in [
+                (each["rule"], each["excerpt"]) for each in findings
+            ]
+        with run_page(client=client(), model="none", documents=[NOTES]) as url:
+            key = ask(url, answer="own", question="When is the handoff?")
+            assert b'"complete":false' in get(f"{url}answers/{key}")[1]
+            assert {each["rule"] for each in json.loads(get(f"{url}answers/{key}/findings")[1])} <= {"uncited"}
+
+
+def test_old_answers_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "KEPT", 2)
+    with run_page(pace=0.0) as url:
+        keys = [ask(url, answer="english") for _ in range(3)]
+        assert [get(f"{url}answers/{key}/about")[0].status for key in keys] == [404, 200, 200]

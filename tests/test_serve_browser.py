@@ -1,0 +1,52 @@
+"""The page of ``streamcite serve`` in a real browser."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.browser import Browser, run_browser
+from tests.pages import run_page
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with run_browser() as browser:
+        yield browser
+
+
+ENDED = "document.querySelector('#answer').ariaBusy === 'false'"
+TEXT = "document.querySelector('#answer').innerText"
+
+
+def html(source: str = "#answer > div") -> str:
+    return f"document.querySelector('{source}').innerHTML"
+
+
+def test_the_page_in_a_browser(browser: Browser, tmp_path: Path) -> None:
+    with run_page(pace=0.0007) as url:
+        browser("open", url=url)
+        browser.wait("document.querySelectorAll('#which option').length === 4")
+        browser.evaluate("document.querySelector('form').requestSubmit()")
+        browser.wait(f"{TEXT}.length > 300")
+        # Reloaded in the middle, and again: what was there comes back, and the rest once.
+        for length in (600, 900):
+            assert not browser.evaluate(ENDED)
+            browser("reload")
+            browser.wait(
+                f"window.performance.now() < 5000 && document.querySelector('#answer') && {TEXT}.length > {length}"
+            )
+        browser.wait(ENDED)
+        whole = browser.evaluate(html())
+        browser.evaluate("document.querySelector('#size').value = 1")
+        browser.evaluate("document.querySelector('#size').dispatchEvent(new Event('change'))")
+        browser.wait(f"!({ENDED}) && {TEXT}.length > 10")
+        browser.wait(ENDED)
+        assert browser.evaluate(html()) == whole
+        browser.wait("document.querySelectorAll('#findings li').length > 1")
+        assert browser.evaluate("document.querySelectorAll('#sources mark').length") > 3
+        browser("hover", selector="#answer .cite >> nth=0")
+        browser.wait("document.querySelectorAll('.source.current').length === 1")
+        assert browser("axe") == []
+        browser("screenshot", path=str(tmp_path / "page.png"))
+        assert browser("problems") == []
