@@ -106,14 +106,14 @@ class Page:
     """The handlers of the page's requests."""
 
     def __init__(self, client: AsyncOpenAI | None, model: str, documents: Iterable[Document], pace: float) -> None:
-        self.client = client
-        self.model = model
-        self.pace = pace
+        self.client: AsyncOpenAI | None = client
+        self.model: str = model
+        self.pace: float = pace
         self.files: dict[str, list[Document]] = {}
         for document in documents:
             self.files.setdefault(document.key, []).append(document)
         self.questions: dict[str, Question] = {}
-        self.answers = Resumable()
+        self.answers: Resumable = Resumable()
 
     async def choices(self, _: Request) -> Response:
         """Say what can be asked, and whom."""
@@ -220,7 +220,7 @@ class Guard:
     """Put headers on each response that keep a browser to this page, and refuse what other pages ask."""
 
     def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+        self.app: ASGIApp = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
