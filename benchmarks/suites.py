@@ -19,6 +19,7 @@ SUITES: Mapping[str, str] = {
     "render": "Rendering while an answer streams",
     "splice": "Cleaning server-sent events",
     "ui": "Sending an answer to a front end",
+    "relay": "The relay",
     "imports": "Importing the library",
     "peers": "Peers",
 }

@@ -1,0 +1,120 @@
+"""What a relay costs beside a bare pump of bytes: ``python -m benchmarks relay``.
+
+Each is a process of its own between one server and one client, and what counts is the CPU time of that process.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from importlib.util import find_spec
+from typing import Any
+
+from benchmarks.report import Figure, Point
+
+from .load import OTHER, PATH, SHOWN, read
+from .processes import Program, litellm, module, nginx, relay, running
+
+PACED: Mapping[str, Any] = {"streams": 40, "events": 100, "every": 0.04}
+BURST: Mapping[str, Any] = {"streams": 4, "events": 3_000, "batch": 16}
+QUICK = {"passes": 1, "streams": 200, "soak": 1_000}
+EVENTS_A_SECOND = 2
+LATENCY = 0.02  # seconds
+
+
+def figures(*, passes: int = 3, streams: int = 2_000, soak: int = 20_000) -> Iterator[Figure]:
+    """Measure all that has a limit, one figure after the other.
+
+    Args:
+        passes: how often each is run; the least counts.
+        streams: how many at once to ask how late events are.
+        soak: how many streams to ask whether anything stays.
+    """
+    with ExitStack() as stack:
+        upstream = stack.enter_context(running(*module("upstream")))
+        programs = _programs(stack, upstream.port)
+        yield from _costs(programs, passes)
+        yield from _lateness(programs["pump"], programs["relay"], streams)
+        yield from _soak(programs["relay"], soak)
+
+
+def _programs(stack: ExitStack, upstream: int) -> dict[str, Program]:
+    programs = {
+        "pump": stack.enter_context(running(*module("pump", upstream))),
+        "relay": stack.enter_context(running(*relay(upstream))),
+    }
+    if find_spec("fastapi"):
+        programs["FastAPI handler"] = stack.enter_context(running(*module("handler", upstream)))
+    others: Mapping[str, Callable[[int, int], Any]] = {"nginx": nginx, "litellm": litellm}
+    for name, made in others.items():
+        port = _free_port()
+        command = stack.enter_context(made(upstream, port))
+        if command is not None:
+            programs[name] = stack.enter_context(running(*command, port=port))
+    return programs
+
+
+def _costs(programs: Mapping[str, Program], passes: int) -> Iterator[Figure]:
+    """Compare what an event costs, paced one a read and in bursts."""
+    lanes: dict[str, tuple[Program, Mapping[str, Any]]] = {name: (each, {}) for name, each in programs.items()}
+    lanes["relay without splice"] = programs["relay"], {"path": OTHER}
+    lanes["relay with sources"] = programs["relay"], {"body": SHOWN}
+    for kind, load, limit in (("paced", PACED, 1.5), ("burst", BURST, 3.0)):
+        spent = dict.fromkeys(lanes, float("inf"))
+        for _ in range(passes):
+            for name, (program, more) in lanes.items():
+                spent[name] = min(spent[name], _spent(program, {**load, **more}))
+        pump, ours = spent["pump"], spent["relay"]
+        bar = Point("relay", kind, "streamcite")
+        yield Figure(f"relay / pump: {kind}", ours / pump, limit, bar)
+        yield Figure(f"relay / relay without splice: {kind}", ours / spent["relay without splice"], 1.15)
+        yield Figure(f"relay with sources / pump: {kind}", spent["relay with sources"] / pump)
+        if "FastAPI handler" in spent:
+            yield Figure(f"relay / FastAPI handler: {kind}", ours / spent["FastAPI handler"], 0.15)
+        for name in programs.keys() - {"pump", "relay"}:
+            yield Figure(f"{name} / pump: {kind}", spent[name] / pump, None, Point("relay", kind, name))
+
+
+def _spent(program: Program, load: Mapping[str, Any]) -> float:
+    before = program.cpu()
+    read(program.port, **load)
+    return program.cpu() - before
+
+
+def _lateness(pump: Program, relayed: Program, streams: int) -> Iterator[Figure]:
+    """Compare how late events are, with the most streams at which the pump alone is not late."""
+    while True:
+        of_pump = _late(pump, streams)
+        if of_pump <= LATENCY or streams <= 10:
+            break
+        streams //= 2
+    added = _late(relayed, streams) - of_pump
+    yield Figure("streams at once with 2 events a second, at which a pump adds 20 ms at most", streams)
+    yield Figure("  p99.9 of what the relay adds to that, in ms", added * 1000, LATENCY * 1000)
+
+
+def _late(program: Program, streams: int) -> float:
+    late: list[int] = []
+    read(program.port, path=PATH, streams=streams, events=16, every=1 / EVENTS_A_SECOND, late=late)
+    late.sort()
+    return late[int(len(late) * 0.999)] / 1e9
+
+
+def _soak(relayed: Program, streams: int) -> Iterator[Figure]:
+    """Ask whether anything stays of streams that have ended."""
+    part: Mapping[str, Any] = {"streams": 50, "each": streams // 100, "events": 8, "batch": 8}
+    read(relayed.port, **{**part, "each": 20})  # what is built once is built
+    read(relayed.port, **part)
+    memory, descriptors = relayed.memory(), relayed.descriptors()
+    read(relayed.port, **part)
+    yield Figure(
+        f"bytes of memory that stay of a stream, over {streams // 2}", (relayed.memory() - memory) / (streams / 2)
+    )
+    yield Figure("descriptors that stay of them", relayed.descriptors() - descriptors, 0)
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+    return port

@@ -1,0 +1,140 @@
+"""Programs that a benchmark starts, and what they take: CPU time, memory, descriptors. Linux only."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import IO
+
+ROOT = Path(__file__).parents[2]
+_PATIENCE = 30.0  # seconds
+
+
+class Program:
+    """A program that runs, and listens on a port."""
+
+    def __init__(self, process: subprocess.Popen[str], port: int) -> None:
+        self._process = process
+        self.port: int = port
+
+    @property
+    def _files(self) -> Path:
+        return Path(f"/proc/{self._process.pid}")
+
+    def cpu(self) -> float:
+        """Give the CPU seconds that all its threads have taken."""
+        tasks = (self._files / "task").glob("*/schedstat")
+        return sum(int(each.read_text().split()[0]) for each in tasks) / 1e9
+
+    def memory(self) -> int:
+        """Give how many bytes of memory it has."""
+        return int((self._files / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def descriptors(self) -> int:
+        """Give how many descriptors it has open."""
+        return len(list((self._files / "fd").iterdir()))
+
+
+@contextmanager
+def running(*command: str | Path, port: int | None = None) -> Iterator[Program]:
+    """Run a program as long as a block runs; it listens on a port that is given, or that it prints."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    process = subprocess.Popen(  # noqa: S603 - programs of the benchmark
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+    )
+    assert process.stdout is not None
+    output = process.stdout
+    try:
+        found = _waited(port) if port else _printed(output)
+        # What a program logs is read: it would stand still when the pipe is full.
+        reader = threading.Thread(target=lambda: [*output], daemon=True)
+        reader.start()
+        yield Program(process, found)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def module(name: str, *arguments: object) -> list[str]:
+    """Give the command that runs a module of the benchmark."""
+    return [sys.executable, "-m", f"{__package__}.{name}", *map(str, arguments)]
+
+
+def relay(upstream: int) -> list[str]:
+    """Give the command that runs the relay."""
+    program = (
+        "import logging, sys; logging.basicConfig(level=logging.INFO, format='%(message)s', stream=sys.stdout);"
+        "from streamcite.relay.config import RelayConfig; from streamcite.relay.serve import run;"
+        "run(RelayConfig(upstream=sys.argv[1]), host='127.0.0.1', port=0, workers=1, grace=1)"
+    )
+    return [sys.executable, "-c", program, f"http://127.0.0.1:{upstream}"]
+
+
+@contextmanager
+def nginx(upstream: int, port: int) -> Iterator[list[str] | None]:
+    """Give the command that runs nginx before a server; None where it is not installed."""
+    program = shutil.which("nginx")
+    if program is None:
+        yield None
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder, "nginx.conf")
+        config.write_text(
+            f"daemon off; master_process off; pid {folder}/pid; error_log {folder}/log; worker_rlimit_nofile 20000;\n"
+            "events { worker_connections 8192; }\n"
+            f"http {{ access_log off; client_body_temp_path {folder}; proxy_temp_path {folder};\n"
+            f"server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass http://127.0.0.1:{upstream};\n"
+            "proxy_buffering off; proxy_http_version 1.1; } } }\n"
+        )
+        yield [program, "-p", folder, "-c", str(config)]
+
+
+@contextmanager
+def litellm(upstream: int, port: int) -> Iterator[list[str] | None]:
+    """Give the command that runs litellm's proxy before a server; None where it is not installed."""
+    program = shutil.which("litellm") or shutil.which("litellm", path=str(Path(sys.executable).parent))
+    if program is None:
+        yield None
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder, "config.yaml")
+        config.write_text(
+            "model_list:\n- model_name: any\n  litellm_params:\n    model: openai/any\n"
+            f"    api_base: http://127.0.0.1:{upstream}/v1\n    api_key: any\n"
+        )
+        address = ["--port", str(port), "--host", "127.0.0.1"]
+        yield [program, "--config", str(config), *address, "--telemetry", "False"]
+
+
+def _printed(output: IO[str]) -> int:
+    """Read the port that a program prints."""
+    for line in output:
+        if found := re.search(r"(?:\A|127\.0\.0\.1:)([1-9]\d*)\b", line):
+            return int(found[1])
+    raise RuntimeError("a program of the benchmark has not started")
+
+
+def _waited(port: int) -> int:
+    """Wait until something listens on a port."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            connection = HTTPConnection("127.0.0.1", port, timeout=1)
+            connection.connect()
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.1)
+        else:
+            connection.close()
+            return port
