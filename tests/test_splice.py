@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamcite import CHATGPT, OPENAI, CitationFormat, Source, clean
-from streamcite.relay import Splice
+from streamcite.relay import Found, Splice
 from streamcite.testing import Server, recorded_answers
 from tests import responses_streams as rs
 from tests import strategies as sc
@@ -353,3 +353,76 @@ def test_json_that_stays_utf8_splits_no_line_of_any_reader() -> None:
     assert values(seen)[0]["choices"][0]["delta"]["content"] == "é\x85\u2028\u2029"
     assert len(seen.decode().splitlines()) == 2
     assert "é".encode() in seen
+
+
+# What it tells
+
+
+@every_api
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"sources": ALL_SOURCES},
+        {"sources": ALL_SOURCES, "annotations": "off"},
+        {"sources": ALL_SOURCES, "render": "links"},
+    ],
+    ids=["plain", "sources", "off", "links"],
+)
+def test_it_tells_what_it_holds_changed_and_found(name: str, options: Any) -> None:
+    deltas = ["It ", MARKER[:5], MARKER[5:], "\ue200cite\ue202none1\ue201", "\ue202", "lasts.", MARKER[:9]]
+    frames = [body([each], done=False) for each in objects_of(name, *deltas)]
+    splice = Splice(**options)
+    assert (splice.held, splice.changed, splice.found()) == (0, 0, Found())
+    assert splice.result().parts == ()
+    held = 0
+    for frame in frames:
+        splice.feed(frame)
+        held = max(held, splice.held)
+    splice.close()
+    assert held == 9
+    assert splice.held == 0
+    assert splice.changed >= 5
+    unknown = ("none1",) if options else ()
+    assert splice.found() == Found(citations=2, malformed=2, unknown=unknown)
+    (part,) = splice.result().parts
+    assert part.raw == "".join(deltas)
+    if "render" not in options:
+        assert part.text == clean(part.raw, complete=True)
+
+
+@every_api
+def test_what_passed_unread_is_in_its_result(name: str) -> None:
+    objects = objects_of(name, "It ", "lasts.")
+    data = body(objects)
+    splice = Splice()
+    assert splice.feed(data) + splice.close() == data
+    assert (splice.changed, splice.found()) == (0, Found())
+    (part,) = splice.result().parts
+    assert (part.text, part.raw) == ("It lasts.", "It lasts.")
+    assert splice.result().complete
+
+
+@every_api
+@pytest.mark.parametrize("size", [2, 3, 50, 1000])
+def test_many_frames_a_read(name: str, size: int) -> None:
+    deltas = [*["It "] * 9, *MARKER, *["lasts \\ \n."] * 9, MARKER, "x", MARKER[:5], "odd", *MARKER, *["So "] * 9]
+    objects = objects_of(name, *deltas)
+    frames = [body([each], done=False) for each in objects]
+    reads = [b"".join(frames[at : at + size]) for at in range(0, len(frames), size)]
+    cut = in_pieces(b"".join(frames), range(0, len(b"".join(frames)), 997))
+    for pieces in (reads, cut):
+        assert values(spliced(pieces)) == cleaned(name, json.loads(json.dumps(objects)))
+
+
+@every_api
+def test_details_are_in_the_annotations_of_responses_only(name: str) -> None:
+    data = body(objects_of(name, "It ", MARKER))
+    details = {
+        "number": 1,
+        "passages": [{"locator": "L8-L13", "first_line": 8, "last_line": 13}],
+        "problem": "unknown-lines",
+    }
+    seen = spliced([data], sources=ALL_SOURCES, details=True)
+    assert seen.count(json.dumps(details, separators=(",", ":")).encode()) == (4 if name == "responses" else 0)
+    assert b"streamcite" not in spliced([data], sources=ALL_SOURCES)

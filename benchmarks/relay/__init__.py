@@ -104,8 +104,7 @@ def _late(program: Program, streams: int) -> float:
 def _soak(relayed: Program, streams: int) -> Iterator[Figure]:
     """Ask whether anything stays of streams that have ended."""
     part: Mapping[str, Any] = {"streams": 50, "each": streams // 100, "events": 8, "batch": 8}
-    read(relayed.port, **{**part, "each": 20})  # what is built once is built
-    read(relayed.port, **part)
+    read(relayed.port, **part)  # what is built once is built
     memory, descriptors = relayed.memory(), relayed.descriptors()
     read(relayed.port, **part)
     yield Figure(

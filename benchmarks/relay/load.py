@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from benchmarks.openai import SOURCES
 from streamcite import render_messages
 
-_SENT = re.compile(rb'"created":(\d+),')
+_SENT = re.compile(rb'"obfuscation":"(\d+)"')
 PATH = "/v1/chat/completions"
 OTHER = "/v1/other"  # whose answers a relay does not look into
 ASKED = json.dumps({"model": "any", "stream": True, "messages": [{"role": "user", "content": "?"}]}).encode()

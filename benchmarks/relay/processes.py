@@ -54,15 +54,18 @@ def running(*command: str | Path, port: int | None = None) -> Iterator[Program]:
     )
     assert process.stdout is not None
     output = process.stdout
+    # What a program logs is read: it would stand still when the pipe is full.
+    reader = threading.Thread(target=lambda: [*output])
     try:
         found = _waited(port) if port else _printed(output)
-        # What a program logs is read: it would stand still when the pipe is full.
-        reader = threading.Thread(target=lambda: [*output], daemon=True)
         reader.start()
         yield Program(process, found)
     finally:
         process.kill()
         process.wait()
+        if reader.ident is not None:
+            reader.join()
+        output.close()
 
 
 def module(name: str, *arguments: object) -> list[str]:

@@ -1,4 +1,4 @@
-"""A bare pump of bytes, the least that a relay can cost: ``python -m benchmarks.relay.pump PORT``. It prints its port."""
+"""A bare pump of bytes, the least a relay can cost: ``python -m benchmarks.relay.pump PORT``. It prints its own."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ _HEAD = (
     b"transfer-encoding: chunked\r\n\r\n"
 )
 _DONE = b"data: [DONE]\n\n"
-# In the place of this each event says when it was sent, in nanoseconds of the machine's clock.
-_CREATED = b'"created":1,'
+# In the place of what is random each event says when it was sent, in nanoseconds of the machine's clock.
+_RANDOM = b'"obfuscation":"Jq3"'
 
 
 @cache
@@ -35,8 +35,8 @@ async def send(writer: asyncio.StreamWriter, events: int, every: float, batch: i
     frames = answer(events)
     due = time.perf_counter()
     for begin in range(0, events, batch):
-        sent = b'"created":%d,' % time.perf_counter_ns()
-        data = b"".join(frame.replace(_CREATED, sent) for frame in frames[begin : begin + batch])
+        sent = b'"obfuscation":"%d"' % time.perf_counter_ns()
+        data = b"".join(frame.replace(_RANDOM, sent) for frame in frames[begin : begin + batch])
         writer.write(b"%x\r\n%b\r\n" % (len(data), data))
         await writer.drain()
         if every:

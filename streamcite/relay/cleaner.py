@@ -187,7 +187,9 @@ class EventCleaner:
         if self._partial and self._api == "responses":
             self._cleaner.skip_to(value)
         self._sent.append((value, self._like._replace(data=payload), frame))
-        return self._frames_of(self._cleaner.read(value, (self._text, new)))
+        given = self._cleaner.read(value, (self._text, new))
+        self.changed += not given
+        return self._frames_of(given)
 
     def end(self, *, stopped: bool) -> bytes:
         """Settle what is held, and give what waits: the stream has ended, or ``stopped``."""

@@ -45,3 +45,37 @@ class Marks:
         if self._characters.search(data):
             return True
         return BACKSLASH in data and self._escapes.search(data) is not None
+
+
+class Finder:
+    """Find in many frames, from the first to the last, what must not be passed unread. Each byte is searched once.
+
+    Args:
+        data: the frames.
+        lead: as of `Marks`.
+    """
+
+    __slots__ = ("_data", "_next")
+
+    def __init__(self, data: bytes, lead: int) -> None:
+        self._data = data
+        # Where each is that was looked for last; in front of the beginning: not yet; behind the end: nowhere.
+        self._next = dict.fromkeys((bytes([lead]), bytes([BACKSLASH]), b"annotation"), -1)
+
+    def next(self, begin: int, *, annotations: bool) -> int:
+        """Give where the first lead or backslash is, or the first annotation if these count too; -1 if none is.
+
+        Args:
+            begin: from where on; never less than before.
+            annotations: whether these count.
+        """
+        nearest = end = len(self._data)
+        for sought, at in self._next.items():
+            if sought == b"annotation" and not annotations:
+                continue
+            if at < begin:
+                at = self._data.find(sought, begin)
+                at = end if at < 0 else at
+                self._next[sought] = at
+            nearest = min(nearest, at)
+        return -1 if nearest == end else nearest

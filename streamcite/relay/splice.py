@@ -21,7 +21,7 @@ from streamcite.sse.decode import DEFAULT_MAX_LINE
 from .apis import Api
 from .cleaner import EventCleaner
 from .found import Found
-from .marks import BACKSLASH, Marks
+from .marks import BACKSLASH, Finder, Marks
 from .written import Render
 
 if TYPE_CHECKING:
@@ -208,10 +208,12 @@ class Splice:
         try:
             if not open_before and _is_usual(data):
                 self._read_frame(data, self._decoder.feed(data), cleaned)
-            elif _CR in data or open_before:
+            elif _CR in data or (open_before and b"\n\n" not in data):
                 self._read_lines(data, cleaned)
             else:
-                self._read_frames(data, cleaned)
+                begin = data.index(b"\n\n") + 2 if open_before else 0  # an empty line ends what was open
+                self._read_lines(data[:begin], cleaned)
+                self._read_frames(data[begin:], cleaned)
         except LineTooLong as error:
             self._failure = error
             cleaned.append(self._events.end(stopped=True))
@@ -224,25 +226,37 @@ class Splice:
         return given
 
     def _read_frames(self, data: bytes, cleaned: list[bytes]) -> None:
-        """Read what begins with a frame and has no CR: each frame at once."""
-        lead, events, found = self._lead, self._events, self._marks.found
-        *frames, rest = data.split(b"\n\n")
-        for frame in frames:
-            frame += b"\n\n"
-            if events.quiet and not ((lead in frame or BACKSLASH in frame) and found(frame)):
-                passed = events.skip(frame)
-                if passed is not None:
+        """Read what begins with a frame and has no CR: what cannot hold markup at once, all else frame by frame."""
+        events = self._events
+        finder = Finder(data, self._lead)
+        begin, end = 0, data.rfind(b"\n\n") + 2
+        while begin + 1 < end:
+            if events.plain:
+                mark = finder.next(begin, annotations=events.watches)
+                last = end if mark < 0 else data.rfind(b"\n\n", begin, mark) + 2
+                if last > begin + 1 and (passed := events.skip(data[begin:last])) is not None:
                     cleaned.append(passed)
+                    begin = last
                     continue
-            elif (passed := events.read_alike(frame)) is not None:
-                cleaned.append(passed)
-                continue
-            if frame.startswith(b":") or b"\n:" in frame:
-                self._read_lines(frame, cleaned)
-            else:
-                self._read_frame(frame, self._decoder.feed(frame), cleaned)
-        if rest:
-            self._read_lines(rest, cleaned)
+            last = data.index(b"\n\n", begin) + 2
+            self._read_whole(data[begin:last], cleaned)
+            begin = last
+        if begin < len(data):
+            self._read_lines(data[begin:], cleaned)
+
+    def _read_whole(self, frame: bytes, cleaned: list[bytes]) -> None:
+        """Read one frame."""
+        events = self._events
+        if events.quiet and not ((self._lead in frame or BACKSLASH in frame) and self._marks.found(frame)):
+            passed = events.skip(frame)
+        else:
+            passed = events.read_alike(frame)
+        if passed is not None:
+            cleaned.append(passed)
+        elif frame.startswith(b":") or b"\n:" in frame:
+            self._read_lines(frame, cleaned)
+        else:
+            self._read_frame(frame, self._decoder.feed(frame), cleaned)
 
     def _read_lines(self, data: bytes, cleaned: list[bytes]) -> None:
         """Read each line by itself, so that no frame is gathered with a comment in it, nor beyond the limit."""
