@@ -36,6 +36,19 @@ function client(given) {
 	return new OpenAI({apiKey: "any", baseURL: "http://127.0.0.1/", maxRetries: 0, fetch: fetchFor(given)});
 }
 
+// What the AI SDK reads where OpenAI is its provider.
+async function generate(api, given) {
+	const {streamText} = await load("ai6");
+	const {createOpenAI} = await load("@ai-sdk/openai");
+	const model = createOpenAI({apiKey: "any", baseURL: "http://127.0.0.1/", fetch: fetchFor(given)})[api]("any");
+	const errors = [];
+	const result = streamText({model, prompt: "?", maxRetries: 0, onError: ({error}) => errors.push(String(error.message ?? error))});
+	const text = await result.text.catch(() => null);
+	if (errors.length) throw new Error(errors.join("; "));
+	const sources = (await result.sources).map(({url, filename}) => url ?? filename);
+	return {text, sources, finishReason: await result.finishReason};
+}
+
 async function gather(stream) {
 	const events = [];
 	for await (const event of stream) events.push(event);
@@ -47,6 +60,8 @@ const readers = {
 	ai7: (given) => readUI("ai7", given),
 	"chat-create": async (given) => gather(await client(given).chat.completions.create({...asked, stream: true})),
 	"chat-stream": async (given) => client(given).chat.completions.stream(asked).finalChatCompletion(),
+	"ai-chat": (given) => generate("chat", given),
+	"ai-responses": (given) => generate("responses", given),
 	"responses-create": async (given) => gather(await client(given).responses.create({model: "any", input: "?", stream: true})),
 	"responses-stream": async (given) => client(given).responses.stream({model: "any", input: "?"}).finalResponse(),
 };

@@ -19,7 +19,9 @@ import pytest
 from tests.processes import ENVIRONMENT, PATIENCE
 from tests.upstreams import INSTALLED
 
-Reader = Literal["ai6", "ai7", "chat-create", "chat-stream", "responses-create", "responses-stream"]
+Reader = Literal[
+    "ai6", "ai7", "ai-chat", "ai-responses", "chat-create", "chat-stream", "responses-create", "responses-stream"
+]
 
 
 class ReadError(Exception):

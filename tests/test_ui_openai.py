@@ -178,6 +178,18 @@ def test_a_finished_message_is_of_the_client(peer: Peer, peer_client: OpenAI) ->
     assert Response.model_validate(response).to_dict(mode="json") == response
 
 
+def test_the_provider_of_the_ai_sdk_reads_text_and_sources(read: Readers) -> None:
+    fed, text = feeds(TEXT, [4]), "🎉 One. Two."
+    chat = read("ai-chat", body=sent(OpenAIChatEncoder(), fed))
+    assert chat == {"text": text, "sources": [URL["url"]], "finishReason": "stop"}
+    response = read("ai-responses", body=sent(OpenAIResponsesEncoder(), fed))
+    assert response == {"text": text, "sources": [URL["url"], "none"], "finishReason": "stop"}
+    with pytest.raises(ReadError, match=r"It broke\."):
+        read("ai-chat", body=ended(OpenAIChatEncoder(), error="It broke."))
+    with pytest.raises(ReadError, match=r"It broke\."):
+        read("ai-responses", body=ended(OpenAIResponsesEncoder(), error="It broke."))
+
+
 @pytest.mark.parametrize("complete", [True, False])
 def test_streamcite_knows_how_it_ended(complete: bool, peer: Peer, peer_client: OpenAI) -> None:
     def gives(encoder: Encoder) -> None:
