@@ -184,7 +184,9 @@ class _Body:
         frames, failure = self._frames, None
         try:
             if first := frames.start():
+                self._turn = None
                 await self._give(_part(first))
+                self._turn = 0
             await self._send_items(await frames.open())
             last = frames.end()
         except _Left:
