@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from streamcite.annotations import Unit, When
     from streamcite.options import ParserOptions
     from streamcite.sources import Source
+    from streamcite.spacing import Spacing
 
     from .apis import Api
     from .written import Render
@@ -57,6 +58,7 @@ class CleanSSE(AsyncShell[bytes]):
         annotations: see there.
         unit: see there.
         render: see there.
+        spacing: see there.
         max_line: see there.
         options: see there.
 
@@ -77,6 +79,7 @@ class CleanSSE(AsyncShell[bytes]):
         annotations: When = "streamed",
         unit: Unit = "codepoint",
         render: Render | None = None,
+        spacing: Spacing = "exact",
         max_line: int = DEFAULT_MAX_LINE,
         **options: Unpack[ParserOptions],
     ) -> None:
@@ -84,7 +87,14 @@ class CleanSSE(AsyncShell[bytes]):
             raise TypeError(f"stream: must be an asynchronous iterable of bytes, not {type(stream).__name__}")
 
         splice = Splice(
-            api=api, sources=sources, annotations=annotations, unit=unit, render=render, max_line=max_line, **options
+            api=api,
+            sources=sources,
+            annotations=annotations,
+            unit=unit,
+            render=render,
+            spacing=spacing,
+            max_line=max_line,
+            **options,
         )
         given = Given(aiter(stream), stream, closes)
         super().__init__(given, adrive(_Core(splice), given))

@@ -28,6 +28,7 @@ from streamcite.openai.responses_objects import ResponsesCleaner
 from streamcite.openai.stage import NewStage
 from streamcite.openai.text import Text
 from streamcite.options import ParserOptions
+from streamcite.spacing import Spacing, tidier
 from streamcite.sse import ServerSentEvent, SSEDecoder, encode, encode_json
 
 from .alike import Alike
@@ -51,6 +52,7 @@ class EventCleaner:
         wanted: which annotations there are.
         options: as for `CitationParser`.
         render: how citations are written into the text, if they are.
+        spacing: as for `clean_chat`.
         max_waiting: the most bytes of events that wait for a later one.
 
     Attributes:
@@ -73,18 +75,20 @@ class EventCleaner:
         options: ParserOptions,
         *,
         render: Render | None,
+        spacing: Spacing,
         max_waiting: int,
     ) -> None:
         self._options = options
-        self._new_stage: NewStage | None = None
+        self._new_tidy = tidier(spacing)
+        self._new_stage: NewStage | None = self._new_tidy
         if render is not None:
             if wanted.sources is None:
                 raise ValueError("render: needs sources, which are what it writes")
-            written = partial(Written, render, wanted.sources, options.get("format", OPENAI))
+            written = partial(Written, render, wanted.sources, options.get("format", OPENAI), spacing)
             self._new_stage = lambda _: written()
         annotated = wanted.sources is not None and wanted.annotations != "off" and render is None
         self._sources = wanted.sources
-        self._counts = annotated or render is not None
+        self._counts = annotated or self._new_stage is not None
         self._wanted = wanted if annotated else replace(wanted, sources=None)
         self._partial = not self._counts
         self._api: Api | None = api
@@ -229,7 +233,8 @@ class EventCleaner:
     def _begin(self, api: Api) -> None:
         """Make the core, which has read nothing."""
         self._api = api
-        core = ChatCore(self._options) if api == "chat" else ResponsesCore(self._options)
+        new_core = ChatCore if api == "chat" else ResponsesCore
+        core = new_core(self._options, new_tidy=self._new_tidy)
         self._core = core
         core.sure, core.partial = True, not self._counts  # it is the stream's, whatever it holds
         core.new_stage = self._new_stage

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from streamcite.options import ParserOptions
+    from streamcite.spacing import Spacing
 
 _CR, _COLON = b"\r:"
 _LINES = re.compile(rb"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
@@ -67,6 +68,7 @@ class Splice:
         render: ``links`` or ``footnotes`` writes the citations of answers into their texts, as `MarkdownRenderer` does
             in this style, in the place of annotations. All text is decoded then; the end of a finished text waits for
             the next event that tells whether the answer goes on.
+        spacing: as for `clean_chat`; where it is ``tidy`` all text is decoded, too.
         max_line: the most bytes of one line, and of one frame, as of `SSEDecoder`.
         options: as for `CitationParser`.
 
@@ -100,6 +102,7 @@ class Splice:
         unit: Unit = "codepoint",
         details: bool = False,
         render: Render | None = None,
+        spacing: Spacing = "exact",
         max_line: int = DEFAULT_MAX_LINE,
         **options: Unpack[ParserOptions],
     ) -> None:
@@ -109,7 +112,7 @@ class Splice:
             raise ValueError(f"api: must be 'chat', 'responses' or None, not {api!r}")
         wanted = AnnotationOptions(sources=sources, annotations=annotations, unit=unit, details=details)
         self._decoder = SSEDecoder(max_line=max_line)
-        self._events = EventCleaner(api, wanted, options, render=render, max_waiting=max_line)
+        self._events = EventCleaner(api, wanted, options, render=render, spacing=spacing, max_waiting=max_line)
         self._append = self._events.skipped.append
         self._marks = Marks(options.get("format", OPENAI))
         self._lead = self._marks.lead

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from streamcite.events import Event, OtherMarker, raw_of
 from streamcite.format import CitationFormat
 from streamcite.render.markdown import MarkdownRenderer
 from streamcite.resolve import Resolver
 from streamcite.sources import Source
+from streamcite.spacing import Spacing, Tidy
 
 Render: TypeAlias = Literal["links", "footnotes"]
 
@@ -21,10 +22,14 @@ class Written:
         render: the renderer's style.
         sources: what citations point to.
         format: that of the parser.
+        spacing: as for `iter_events`.
     """
 
-    def __init__(self, render: Render, sources: Mapping[str, Source], format: CitationFormat) -> None:
+    def __init__(
+        self, render: Render, sources: Mapping[str, Source], format: CitationFormat, spacing: Spacing = "exact"
+    ) -> None:
         self._resolver = Resolver(sources, format=format)
+        self._tidy = Tidy() if spacing == "tidy" else None
         self._renderer = MarkdownRenderer(render)
         self._closed = False
 
@@ -40,12 +45,18 @@ class Written:
 
     def feed(self, events: Sequence[Event]) -> list[Event]:
         """Read the next events, and give one that shows what came of them; or these, if that is the same."""
-        return _shown(events, self._renderer.feed(self._resolver.feed(events)))
+        resolved: list[Any] = self._resolver.feed(events)
+        if self._tidy is not None:
+            resolved = [*self._tidy.feed(resolved)]
+        return _shown(events, self._renderer.feed(resolved))
 
     def close(self) -> list[Event]:
         """Give an event that shows the rest."""
         self._closed = True
-        return _shown([], self._renderer.feed(self._resolver.close()) + self._renderer.close())
+        resolved: list[Any] = self._resolver.close()
+        if self._tidy is not None:
+            resolved = [*self._tidy.feed(resolved), *self._tidy.close()]
+        return _shown([], self._renderer.feed(resolved) + self._renderer.close())
 
 
 def _shown(events: Sequence[Event], text: str) -> list[Event]:
