@@ -19,12 +19,14 @@ LEAST = 0.95
 CASES = "-m mutation.cases"
 PYTEST = "-m pytest -q -x -p no:cacheprovider"
 PROPERTIES = f"{PYTEST} tests/test_parser_properties.py"
+# What is fast of it, and all.
+INTERFACE = f"{PYTEST} tests/test_parser.py -k 'not test_case and not each_character and not megabyte'"
 PARSER = f"{PYTEST} tests/test_parser.py"
 FAULTS = f"{PYTEST} tests/test_splice_lines.py tests/test_splice_faults.py"
 STREAMS = f"{PYTEST} tests/test_splice_render.py tests/test_clean_sse.py tests/test_splice.py"
 # The tests of a module: arguments of Python, for one run behind the other.
 MODULES: Mapping[str, Sequence[str]] = {
-    "streamcite/parser.py": [CASES, PROPERTIES, PARSER],
+    "streamcite/parser.py": [CASES, INTERFACE, PROPERTIES, PARSER],
     "streamcite/format.py": [CASES, f"{PYTEST} tests/test_format.py tests/test_options.py", PROPERTIES, PARSER],
     "streamcite/relay/splice.py": ["-m mutation.streams", FAULTS, STREAMS],
 }

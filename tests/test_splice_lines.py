@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from streamcite.relay import Splice
+from streamcite.relay import Splice, SpliceClosed
 from tests.chats import SOURCES, choice, chunk, streamed
 from tests.raw_streams import APIS, bytewise, in_pieces
 from tests.responses_streams import message, stream_of
@@ -33,7 +33,7 @@ def test_every_comment_passes_once_however_it_is_cut(name: str, frame: str, end:
     frames = [frame.replace("{}", json.dumps(each)).replace("\n", end).encode() for each in objects_of(name, *DELTAS)]
     wire = b"".join(frames)
     expected = cleaned(name, values(wire))
-    for pieces in ([wire], frames, bytewise(wire), *(in_pieces(wire, [at]) for at in range(0, len(wire), 97))):
+    for pieces in ([wire], frames, bytewise(wire), *(in_pieces(wire, [at]) for at in range(0, len(wire), 199))):
         seen = spliced(pieces)
         assert seen.count(b": ping") == len(frames)
         assert values(seen) == expected
@@ -63,3 +63,27 @@ def test_annotations_are_moved_wherever_a_read_names_them() -> None:
     expected = cleaned("chat", values(b"".join(frames)), sources=SOURCES)
     assert values(spliced(frames, sources=SOURCES)) == expected
     assert values(spliced(frames)) == cleaned("chat", values(b"".join(frames)))
+
+
+@every_api
+def test_what_is_plain_passes_in_order_however_its_lines_come(name: str) -> None:
+    frames = [b"data: " + json.dumps(each).encode() + b"\n\n" for each in objects_of(name, *["It ", "lasts. "] * 3)]
+    wire = b"".join(frames)
+    for number in range(1, len(frames) - 1):
+        before, frame, behind = b"".join(frames[:number]), frames[number], b"".join(frames[number + 1 :])
+        for at in (len(frame) - 1, len(frame) // 2, 1):
+            assert spliced([*frames[:number], frame[:at], frame[at:] + behind]) == wire
+            assert spliced([before, frame[:at], frame[at:], behind]) == wire
+
+
+@every_api
+def test_nothing_is_fed_to_a_closed_splice(name: str) -> None:
+    frame = b"data: " + json.dumps(objects_of(name, "It ")[0]).encode() + b"\n\n"
+    splice = Splice()
+    for _ in range(3):
+        assert splice.feed(frame) is frame
+    splice.close()
+    for data in (frame, b"", b"data: \\ue200\n\n"):
+        with pytest.raises(SpliceClosed, match=r"^feed\(\) after close\(\)"):
+            splice.feed(data)
+    assert splice.close() == b""
