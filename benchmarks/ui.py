@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from starlette.responses import StreamingResponse
 
 from streamcite import ResolvedEvent
+from streamcite.ui.asgi import FrameResponse
 from streamcite.ui.native import NativeEncoder
 from streamcite.ui.protocol import Protocol, new_encoder
 from streamcite.ui.response import sse_response
@@ -84,7 +85,10 @@ def figures(*, count: int = EVENTS, passes: int = 15) -> Iterator[Figure]:
             {
                 "events": partial(send, lambda: sse_response(asynchronous(given), protocol=protocol)),  # noqa: B023
                 "bytes": partial(send, lambda: StreamingResponse(asynchronous(pieces))),  # noqa: B023
+                "frames": partial(send, lambda: FrameResponse(asynchronous(pieces), headers={})),  # noqa: B023
             },
             passes=passes,
         )
         yield Figure(f"sse_response / a generator of ready bytes: {name}", times["events"] / times["bytes"], LIMIT)
+        if name == "ai-sdk":
+            yield Figure("FrameResponse of ready bytes / a generator of them", times["frames"] / times["bytes"], LIMIT)
