@@ -35,10 +35,10 @@ CORE := annotations ask body choose driver event_streams events fields files for
 EMPTY :=
 COMMA := ,
 # Tests that take no branch of the core which the others leave: they run without the tracer, which doubles their time.
-UNTRACED := $(filter-out %_hostile.py %_views.py,$(wildcard tests/test_openai_*.py tests/test_cli*.py \
-	tests/test_testing*.py tests/test_splice*.py)) $(addprefix tests/test_,$(addsuffix .py,benchmarks clean_sse \
-	conftest demo docs examples examples_frameworks fuzz imports peers picture readme reference relay relay_command relay_load \
-	relay_peers report serve serve_browser sse_wire ui_benchmark ui_browser ui_redis ui_response_wire upstreams))
+UNTRACED := $(filter-out %_hostile.py %_views.py %_relay_parts.py,$(wildcard tests/test_openai_*.py tests/test_cli*.py \
+	tests/test_testing*.py tests/test_splice*.py tests/test_relay*.py)) $(addprefix tests/test_,$(addsuffix .py,benchmarks clean_sse \
+	conftest demo docs examples examples_frameworks fuzz imports peers picture readme reference report serve \
+	serve_browser sse_wire ui_benchmark ui_browser ui_redis ui_response_wire upstreams))
 CORE_FILES := $(subst $(EMPTY) ,$(COMMA),$(CORE:%=*/site-packages/streamcite/%.py))
 
 help: ## List the targets

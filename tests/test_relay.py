@@ -512,6 +512,10 @@ def test_what_is_held_shows_in_the_metrics(before_peer: Served, peer: Peer) -> N
 def test_logs_hold_neither_keys_nor_content(relay: Served, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", logger="streamcite.relay"):
         post(relay, "/v1/chat/completions?secret=query", ASKED, authorization="Bearer secret")
+        deadline = time.monotonic() + PATIENCE  # a line is written when the answer is on its way
+        while "POST chat: 200" not in caplog.text:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
     assert "2 citations, 1 malformed" in caplog.text
     assert not any(word in caplog.text for word in ("secret", "query", "guest", "Yes", "block1"))
 

@@ -44,13 +44,13 @@ class Outgoing:
         """Send the last part of the body."""
         await self._send({"type": "http.response.body", "body": data})
 
-    async def give(self, status: int, body: bytes, media_type: str) -> None:
-        """Send an answer of the relay's own."""
-        headers = [(b"content-type", media_type.encode()), (b"content-length", b"%d" % len(body))]
+    async def give(self, status: int, body: bytes, media_type: str, *more: Header) -> None:
+        """Send an answer of the relay's own, with more headers than these that every one has."""
+        headers = [(b"content-type", media_type.encode()), (b"content-length", b"%d" % len(body)), *more]
         await self.start(status, headers)
         await self.end(b"" if self._head_only else body)
 
     async def refuse(self, status: int, message: str, code: str) -> None:
-        """Send an error as the API shapes its own."""
+        """Send an error as the API shapes its own, and end the connection: the rest of a body may be on its way."""
         error = {"message": f"streamcite relay: {message}", "type": "relay_error", "param": None, "code": code}
-        await self.give(status, json.dumps({"error": error}).encode(), "application/json")
+        await self.give(status, json.dumps({"error": error}).encode(), "application/json", (b"connection", b"close"))
