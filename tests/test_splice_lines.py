@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from streamcite.relay import Splice, SpliceClosed
+from streamcite.sse import LineTooLong
 from tests.chats import SOURCES, choice, chunk, streamed
 from tests.raw_streams import APIS, bytewise, in_pieces
 from tests.responses_streams import message, stream_of
@@ -87,3 +88,16 @@ def test_nothing_is_fed_to_a_closed_splice(name: str) -> None:
         with pytest.raises(SpliceClosed, match=r"^feed\(\) after close\(\)"):
             splice.feed(data)
     assert splice.close() == b""
+
+
+@every_api
+def test_what_is_too_long_is_told_again_and_nothing_passes_behind_it(name: str) -> None:
+    frame = b"data: " + json.dumps(objects_of(name, "It ")[0]).encode() + b"\n\n"
+    splice = Splice(max_line=len(frame))
+    for _ in range(3):
+        assert splice.feed(frame) is frame
+    for data in (b"data: \xee\x88\x80" + b"x" * len(frame) + b"\n\n", frame, b"", b"data: \xee\x88\x80\n\n"):
+        with pytest.raises(LineTooLong):
+            splice.feed(data)
+    with pytest.raises(LineTooLong):
+        splice.close()
