@@ -14,7 +14,7 @@ from streamcite.choose import DEFAULT_BUDGET
 from streamcite.source import SourceUnit
 
 from . import texts
-from .formats import read_format
+from .formats import format_option
 from .saving import check_save
 
 if TYPE_CHECKING:
@@ -73,13 +73,7 @@ _MODEL = "gpt-5"
     help="Write the answer into this file too, as Markdown with footnotes or as a page of HTML.",
 )
 @click.option("--strict", is_flag=True, help="Exit with 1 where the answer cites what is not there.")
-@click.option(
-    "--format",
-    callback=read_format,
-    default="openai",
-    metavar="openai|chatgpt|FILE.json",
-    help="What a marker looks like, as in the other commands.",
-)
+@format_option()
 def ask(
     *,
     question: str,

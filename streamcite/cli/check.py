@@ -11,16 +11,15 @@ from streamcite.lint import MAX_ANSWER, LocatorRule, lint
 
 from . import texts
 from .findings import FindingsView, wants_colour
-from .formats import read_format
+from .formats import format_option
 from .input import Utf8, open_input
 from .output import Output
-from .report import report
-from .sources import read_sources
+from .sources import answer_argument, complete_option, read_sources_beside, sources_option
 
 
 @click.command(help=texts.CHECK)
-@click.argument("file", default="-", metavar="[ANSWER|-]")
-@click.option("--sources", "given", required=True, metavar="SOURCES.json", help="What the answer could cite.")
+@answer_argument
+@sources_option
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list of the findings.")
 @click.option(
     "--lines",
@@ -29,19 +28,11 @@ from .sources import read_sources
     show_default=True,
     help="Whether each citation must name lines, where its source is cited by lines.",
 )
-@click.option("--complete", is_flag=True, help="The answer has ended by itself, as in the other commands.")
-@click.option(
-    "--format",
-    callback=read_format,
-    default="openai",
-    metavar="openai|chatgpt|FILE.json",
-    help="What a marker looks like, as in the other commands.",
-)
+@complete_option
+@format_option()
 def check(*, file: str, given: str, as_json: bool, lines: LocatorRule, complete: bool, format: CitationFormat) -> int:
     """Print what is wrong, and return the exit status: whether anything is."""
-    if file == given == "-":
-        raise click.UsageError("the answer and the sources cannot both be standard input", click.get_current_context())
-    sources = read_sources(given, format)
+    sources = read_sources_beside(file, given, format)
     with open_input(file) as opened:
         text = Utf8(opened)
         answer = _read(text)
@@ -55,8 +46,7 @@ def check(*, file: str, given: str, as_json: bool, lines: LocatorRule, complete:
         for finding in findings:
             output.write(view.show(finding))
     output.finish()
-    if text.invalid:
-        report(f"invalid UTF-8 replaced by U+FFFD: {text.invalid} times, first at byte {text.first_invalid}")
+    text.report()
     return int(bool(findings))
 
 

@@ -17,7 +17,7 @@ from streamcite.spacing import Spacing, Tidy
 from . import texts
 from .ask import ask
 from .check import check
-from .formats import read_format
+from .formats import format_option
 from .input import Utf8, json_deltas, open_input
 from .material import material
 from .output import Output, OutputClosed
@@ -85,13 +85,9 @@ def _reads_an_answer(command: _F) -> _F:
                 show_default=True,
                 help="What is read: the answer itself, or JSON lines, each one string, which is one delta of it.",
             ),
-            click.option(
-                "--format",
-                callback=read_format,
-                default="openai",
-                metavar="openai|chatgpt|FILE.json",
-                help="What a marker looks like: that of OpenAI's citation guide (the default), the same without "
-                "ChatGPT's highlight marks, or a file with the fields of a CitationFormat.",
+            format_option(
+                "What a marker looks like: that of OpenAI's citation guide (the default), the same without ChatGPT's "
+                "highlight marks, or a file with the fields of a CitationFormat."
             ),
             click.option(
                 "--malformed",
@@ -218,8 +214,7 @@ def _print_events(
         events = parser.close(complete=complete)
         output.write("".join(map(show, [*stage.feed(events), *stage.close()] if stage else events)))
         output.finish()
-    if text.invalid:
-        report(f"invalid UTF-8 replaced by U+FFFD: {text.invalid} times, first at byte {text.first_invalid}")
+    text.report()
     if output.replaced:
         report(f"lone surrogates replaced by U+FFFD: {output.replaced} times")
 

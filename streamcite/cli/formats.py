@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
@@ -15,7 +17,21 @@ _NAMED = {"openai": OPENAI, "chatgpt": CHATGPT}
 _LARGEST = 2**20  # bytes
 
 
-def read_format(_: click.Context, __: click.Parameter, value: str) -> CitationFormat:
+_F = TypeVar("_F", bound=Callable[..., object])
+
+
+def format_option(text: str = "What a marker looks like, as in the other commands.") -> Callable[[_F], _F]:
+    """Give the option, whose value is a format.
+
+    Args:
+        text: what ``--help`` says of it.
+    """
+    return click.option(
+        "--format", callback=_read_format, default="openai", metavar="openai|chatgpt|FILE.json", help=text
+    )
+
+
+def _read_format(_: click.Context, __: click.Parameter, value: str) -> CitationFormat:
     """Give the format that ``openai``, ``chatgpt``, or the path of a JSON file names; a callback for a click option.
 
     Raises:

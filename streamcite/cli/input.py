@@ -13,6 +13,8 @@ from contextlib import contextmanager
 
 import click
 
+from .report import report
+
 # As much as a pipe holds on Linux: what is there comes in one read.
 _READ = 65536  # bytes
 # Far above any answer, let alone a delta: a file without line ends meets an error, and not the machine's memory.
@@ -93,6 +95,11 @@ class Utf8:
                 yield text
             if not data:
                 return
+
+    def report(self) -> None:
+        """Tell how many bytes were replaced, if any were."""
+        if self.invalid:
+            report(f"invalid UTF-8 replaced by U+FFFD: {self.invalid} times, first at byte {self.first_invalid}")
 
     def _count(self, text: str, data: bytes, offset: int) -> None:
         # A U+FFFD that was in the file is no replacement.

@@ -13,7 +13,7 @@ from streamcite import CitationFormat, Sources
 from streamcite.material import Change, Material, render_blocks, render_messages, render_tool_result
 
 from . import texts
-from .formats import read_format
+from .formats import format_option
 from .output import Output
 from .report import report
 from .sources import read_sources
@@ -44,13 +44,7 @@ _FORMS: Mapping[str, Callable[..., Material]] = {
 @click.command(help=texts.MATERIAL, context_settings={"token_normalize_func": lambda word: word.replace("_", "-")})
 @click.argument("file", metavar="SOURCES.json|-")
 @click.option("--as", "form", type=click.Choice(list(_FORMS)), required=True, help="How the sources are shown.")
-@click.option(
-    "--format",
-    callback=read_format,
-    default="openai",
-    metavar="openai|chatgpt|FILE.json",
-    help="What a marker looks like, as in the other commands.",
-)
+@format_option()
 def material(*, file: str, form: str, format: CitationFormat) -> None:
     """Print sources as a model is shown them."""
     try:

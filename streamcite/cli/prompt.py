@@ -11,7 +11,7 @@ from streamcite import CitationFormat, instructions
 from streamcite.prompt import DEFAULT_TOOL, LocatorUse, MaterialForm, Placement, Several, Unsupported
 
 from . import texts
-from .formats import read_format
+from .formats import format_option
 from .output import Output
 
 
@@ -79,13 +79,7 @@ def _word(_: click.Context, __: click.Parameter, value: str | None) -> str | Non
     help="What to do with a statement that no source supports.",
 )
 @click.option("--considerations", is_flag=True, help="Add what to consider when choosing sources.")
-@click.option(
-    "--format",
-    callback=read_format,
-    default="openai",
-    metavar="openai|chatgpt|FILE.json",
-    help="What a marker looks like, as in the other commands.",
-)
+@format_option()
 def prompt(*, format: CitationFormat, **options: Any) -> None:
     """Print instructions."""
     context = click.get_current_context()

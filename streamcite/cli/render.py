@@ -14,17 +14,16 @@ from streamcite.render.plain import PlainRenderer
 from streamcite.render.stage import Renderer
 
 from . import texts
-from .formats import read_format
+from .formats import format_option
 from .input import Utf8, open_input
 from .output import Output
-from .report import report
-from .sources import read_sources
+from .sources import answer_argument, complete_option, read_sources_beside, sources_option
 from .view import Plain, View, best_view
 
 
 @click.command(help=texts.RENDER)
-@click.argument("file", default="-", metavar="[ANSWER|-]")
-@click.option("--sources", "given", required=True, metavar="SOURCES.json", help="What the answer could cite.")
+@answer_argument
+@sources_option
 @click.option(
     "--to",
     "form",
@@ -33,19 +32,11 @@ from .view import Plain, View, best_view
     show_default=True,
     help="What comes out.",
 )
-@click.option("--complete", is_flag=True, help="The answer has ended by itself, as in the other commands.")
-@click.option(
-    "--format",
-    callback=read_format,
-    default="openai",
-    metavar="openai|chatgpt|FILE.json",
-    help="What a marker looks like, as in the other commands.",
-)
+@complete_option
+@format_option()
 def render(*, file: str, given: str, form: str, complete: bool, format: CitationFormat) -> None:
     """Print an answer, each piece as soon as it is certain."""
-    if file == given == "-":
-        raise click.UsageError("the answer and the sources cannot both be standard input", click.get_current_context())
-    sources = read_sources(given, format)
+    sources = read_sources_beside(file, given, format)
     parser, resolver = CitationParser(format), Resolver(sources, format=format)
     with open_input(file) as opened:
         output = Output()
@@ -55,8 +46,7 @@ def render(*, file: str, given: str, form: str, complete: bool, format: Citation
             for delta in text:
                 view.feed(resolver.feed(parser.feed(delta)))
             view.feed([*resolver.feed(parser.close(complete=complete)), *resolver.close()])
-    if text.invalid:
-        report(f"invalid UTF-8 replaced by U+FFFD: {text.invalid} times, first at byte {text.first_invalid}")
+    text.report()
 
 
 def _renderer(form: str) -> Renderer:

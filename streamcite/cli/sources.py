@@ -18,6 +18,27 @@ _LARGEST = 2**28  # bytes
 _LONGEST_ID = 40  # code points
 
 
+# What the commands that read an answer with its sources have in common.
+answer_argument = click.argument("file", default="-", metavar="[ANSWER|-]")
+sources_option = click.option(
+    "--sources", "given", required=True, metavar="SOURCES.json", help="What the answer could cite."
+)
+complete_option = click.option(
+    "--complete", is_flag=True, help="The answer has ended by itself, as in the other commands."
+)
+
+
+def read_sources_beside(answer: str, name: str, format: CitationFormat) -> Sources:
+    """Read sources from a file, as `read_sources` does, where an answer is read from another.
+
+    Raises:
+        click.UsageError: both are standard input.
+    """
+    if answer == name == "-":
+        raise click.UsageError("the answer and the sources cannot both be standard input", click.get_current_context())
+    return read_sources(name, format)
+
+
 def read_sources(name: str, format: CitationFormat) -> Sources:
     """Read sources from a file; ``-`` is standard input.
 
