@@ -7,53 +7,49 @@ It is what `streamcite ask` does, without its options, to be copied. Without a k
 
 import os
 import sys
+from contextlib import nullcontext
 
 from openai import OpenAI
 
 from streamcite import Cited, Sources, instructions, render_blocks, split_blocks
 from streamcite.choose import choose
-from streamcite.files import find_files, read_file
+from streamcite.files import CannotRead, find_files, read_file
 from streamcite.lint import lint
 from streamcite.openai import chat_events
 from streamcite.testing import serve
 from streamcite.testing.quotes import compose
 
 
-def ask(client: OpenAI, model: str, question: str, sources: Sources, system: str) -> str:
-    """Print an answer as it comes, with what it cites, and return it as the model wrote it."""
-    stream = client.chat.completions.create(
-        model=model,
-        messages=[{"role": "system", "content": system}, {"role": "user", "content": question}],
-        stream=True,
-    )
-    cited: dict[int, str] = {}
-    with chat_events(stream, sources=sources) as events:
-        for event in events:
-            print(event, end="", flush=True)
-            for link in event.links if isinstance(event, Cited) else ():
-                if link.source and link.number and link.passage:
-                    cited[link.number] = f"{link.source.title}: {link.passage.text[:200]!r}"
-                print(f"[{link.number or link.problem}]", end="")
-    print("", *(f"[{number}] {passage}" for number, passage in sorted(cited.items())), sep="\n")
-    return "".join(part.raw for part in events.result.answer)
-
-
 def main(question: str, *names: str) -> None:
-    """Answer a question from files."""
+    """Print the answer to a question as it comes, then what it cites of files, and what is wrong with that."""
     sources = Sources()
     for file in find_files(names):
-        for document in read_file(file):
-            for number, block in enumerate(split_blocks(document.text, markdown=document.markdown)):
-                sources.add_block(block.text, title=document.title, key=f"{document.key}#{number}")
+        try:
+            for document in read_file(file):
+                for number, block in enumerate(split_blocks(document.text, markdown=document.markdown)):
+                    sources.add_block(block.text, title=document.title, key=f"{document.key}#{number}")
+        except CannotRead as error:
+            print(f"{file} is skipped: {error}", file=sys.stderr)
     shown = choose(sources.values(), question, budget=60_000)
-    system = f"{instructions(material='blocks')}\n\n{render_blocks(shown)}"
     sources.mark_shown(*(source.id for source in shown))
-    if os.environ.get("OPENAI_API_KEY"):
-        answer = ask(OpenAI(), "gpt-5", question, sources, system)
-    else:
-        with serve(compose(question, shown)) as server:
-            answer = ask(OpenAI(base_url=server.base_url, api_key="any"), "answer", question, sources, system)
-    for finding in lint(answer, sources, complete=True):
+    system = f"{instructions(material='blocks')}\n\n{render_blocks(shown)}"
+    cited: dict[int, str] = {}
+    with nullcontext() if os.environ.get("OPENAI_API_KEY") else serve(compose(question, shown)) as server:
+        client = OpenAI(base_url=server.base_url, api_key="any") if server else OpenAI()
+        stream = client.chat.completions.create(
+            model="answer" if server else "gpt-5",
+            messages=[{"role": "system", "content": system}, {"role": "user", "content": question}],
+            stream=True,
+        )
+        with chat_events(stream, sources=sources) as events:
+            for event in events:
+                print(event, end="", flush=True)
+                for link in event.links if isinstance(event, Cited) else ():
+                    if link.source and link.number and link.passage:
+                        cited[link.number] = f"{link.source.title}: {link.passage.text[:200]!r}"
+                    print(f"[{link.number or link.problem}]", end="")
+    print("", *(f"[{number}] {passage}" for number, passage in sorted(cited.items())), sep="\n")
+    for finding in lint("".join(part.raw for part in events.result.answer), sources, complete=True):
         print(f"{finding.severity}: {finding.message}")
 
 

@@ -87,7 +87,8 @@ def find_files(names: Iterable[str | os.PathLike[str]]) -> list[Path]:
             ``__pycache__`` and ``node_modules``; or patterns such as ``docs/**/*.md``, where no file has that name.
 
     Returns:
-        The paths; none of a folder without files.
+        The paths; none of a folder without files. A folder that cannot be opened stands for itself, so that `read_file`
+        says why.
 
     Raises:
         FileNotFoundError: a name stands for nothing; ``filename`` is it.
@@ -109,9 +110,11 @@ def _stands_for(name: str) -> list[Path]:
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    for path, folders, files in os.walk(folder):
+    closed: list[OSError] = []
+    for path, folders, files in os.walk(folder, onerror=closed.append):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NOT_WALKED)
         yield from (Path(path, name) for name in sorted(files) if not name.startswith("."))
+    yield from (Path(error.filename) for error in closed)
 
 
 def read_file(path: str | os.PathLike[str]) -> Iterator[Document]:
@@ -155,6 +158,8 @@ def _name(path: Path) -> str:
 def _read(path: Path) -> bytes:
     try:
         if not path.is_file():  # a pipe or a device may never end
+            if path.is_dir():
+                os.scandir(path).close()
             path.stat()
             raise CannotRead("it is no regular file")
         with path.open("rb") as file:

@@ -1,5 +1,6 @@
 """``streamcite ask``: from files to a checked answer, in a pipe, in a terminal, and as a document."""
 
+import errno
 import json
 import os
 import signal
@@ -7,19 +8,21 @@ import sys
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
+from threading import Event
 from typing import Any, NamedTuple, get_args
 
 import pytest
 
 from streamcite import cli
+from streamcite.cli import reading
 from streamcite.links import MAX_PASSAGE, Problem
 from streamcite.lint.findings import Rule
 from streamcite.sse import encode
 from streamcite.testing import RecordedAnswer, serve
-from tests.http_peer import run_peer
+from tests.http_peer import Exchange, run_peer
 from tests.json_schema import fields, wrong
 from tests.pdfs import make_pdf
-from tests.processes import receive, run, running, terminal
+from tests.processes import PATIENCE, receive, run, running, terminal
 from tests.screen import Screen
 
 ROOT = Path(__file__).parents[1]
@@ -244,7 +247,7 @@ def test_the_document_has_the_same_ids_in_every_run(ask: Ask) -> None:
     def asked(*names: str) -> Any:
         return json.loads(ask("What is lost?", *names, "--json", "--size", "500", "--budget", "4000").out)
 
-    first, second = (asked(str(ROOT / "README.md"), str(ROOT / "CHANGELOG.md")) for _ in range(2))
+    first, second = (asked(str(ROOT / "README.md"), str(ROOT / "CHANGELOG.md"), str(ROOT / "docs")) for _ in range(2))
     assert first == second
     assert len(first["shown"]) > 3
     for citation in first["citations"]:
@@ -276,13 +279,17 @@ def test_ten_thousand_files(ask: Ask, folder: Path) -> None:
 
 def test_what_cannot_be_read_is_named_and_skipped(ask: Ask, folder: Path) -> None:
     (folder / "empty.txt").touch()
-    for number in range(12):
+    (folder / "gone.txt").symlink_to(folder / "nothing")
+    os.mkfifo(folder / "line.txt")
+    for number in range(10):
         (folder / f"picture{number}.png").write_bytes(b"\x89PNG\0")
     done = ask("How often do we meet?", ".")
     lines = done.err.splitlines()
     assert (done.status, done.out) == (0, SHOWN)
-    assert lines[:2] == [
+    assert lines[:4] == [
         "streamcite: empty.txt is skipped: there is no text in it",
+        "streamcite: gone.txt is skipped: no such file or directory",
+        "streamcite: line.txt is skipped: it is no regular file",
         "streamcite: picture0.png is skipped: it is binary",
     ]
     assert lines[10:] == ["streamcite: 3 more files are skipped"]
@@ -395,6 +402,63 @@ def test_an_interrupt_keeps_what_came(folder: Path) -> None:
     saved = save.read_text("utf-8")
     assert saved.startswith("# Why?\n\nIt begins.")
     assert text.startswith((begun + rest).decode().rstrip("\n"))
+
+
+def test_an_interrupt_while_nothing_comes(folder: Path) -> None:
+    def wait(exchange: Exchange) -> None:
+        asked.set()
+        exchange.wait_until_left()
+
+    asked = Event()
+    with run_peer() as peer:
+        peer.answer = wait
+        args: list[str | Path] = [
+            "ask",
+            "Why?",
+            folder / "notes.txt",
+            "--save",
+            folder / "answer.md",
+            "--base-url",
+            peer.url,
+        ]
+        with running(*args, env={"OPENAI_API_KEY": "any"}) as process:
+            assert asked.wait(PATIENCE)
+            process.send_signal(signal.SIGINT)
+            assert process.communicate(timeout=PATIENCE) == (b"", b"\n")
+        assert peer.left.acquire(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert [path.name for path in folder.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "told"),
+    [
+        (KeyboardInterrupt(), 130, "\n"),
+        (OSError(errno.ENOSPC, "No space left on device"), 2, "streamcite: answer.md: No space left on device\n"),
+    ],
+)
+def test_nothing_is_saved_by_halves(
+    ask: Ask, folder: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, status: int, told: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    (folder / "answer.md").write_text("old")
+    monkeypatch.setattr(Path, "replace", fail)
+    assert ask("How often do we meet?", "notes.txt", "--save", "answer.md") == (status, SHOWN, told)
+    assert sorted((path.name, path.read_text()) for path in folder.iterdir()) == [
+        ("answer.md", "old"),
+        ("notes.txt", MEETING),
+    ]
+
+
+def test_an_interrupt_while_files_are_read(ask: Ask, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reading, "read_file", interrupt)
+    assert ask("Why?", "notes.txt", "--json", "--save", "answer.md") == (130, "", "\n")
+    assert not (folder / "answer.md").exists()
 
 
 CHUNK = encode(json.dumps({"choices": [{"index": 0, "delta": {"content": "It begins."}}]}))

@@ -84,8 +84,10 @@ def test_sources_to_citations() -> None:
 
 def test_ask_is_the_command_without_its_options(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("We meet three days a week.\n\nLunch is free.\n" + "Plums are blue. " * 5000)
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG\0")
     done = run("ask", "How often do we meet, and is lunch free?", str(tmp_path))
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, f"{tmp_path / 'picture.png'} is skipped: it is binary\n")
+    assert len((EXAMPLES / "ask.py").read_text("utf-8").splitlines()) < 60
     command = command_line("ask", "How often do we meet, and is lunch free?", tmp_path, "--json")
     document = json.loads(command.stdout)
     answer, _, sources = done.stdout.partition("\n\n[1] ")

@@ -211,6 +211,22 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert stat.S_ISREG(path.stat().st_mode)
 
 
+def test_a_folder_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: str | Path) -> object:
+        if Path(path).name == "locked":
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    scandir = os.scandir
+    monkeypatch.setattr(os, "scandir", refuse)  # who tests may be root, whom no mode keeps out
+    locked = tmp_path / "locked"
+    locked.mkdir()
+    (tmp_path / "open.txt").write_text("text")
+    assert find_files([tmp_path]) == [tmp_path / "open.txt", locked]
+    assert find_files([locked]) == [locked]
+    assert why(locked) == "permission denied"
+
+
 def test_a_file_that_is_too_large(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MAX_FILE", 4)
     file.write_text("four")
