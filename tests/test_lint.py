@@ -366,6 +366,13 @@ def test_before_punctuation(mark: str) -> None:
         assert rules(twin) == []
 
 
+def test_punctuation_in_emphasis_stands_before_a_marker() -> None:
+    for twin in ("**Yes.**@, no", "**Sources:** @, @", "*__Yes!__* @. No", "~~Yes?~~@: no"):
+        assert rules(twin) == []
+    for broken in ("**Yes**@, no", "**Yes.** no @, so", "**@, no", "* @, no"):
+        assert rules(broken) == ["before-punctuation"]
+
+
 def test_an_image_behind_a_marker_begins_with_no_punctuation() -> None:
     assert rules("Yes@![a plan](b)") == []
     assert rules("Yes@! [a plan](b)") == ["before-punctuation"]

@@ -10,6 +10,7 @@ from .findings import Finding, Spot
 _ASCII = frozenset(".,;:!?")
 _MARKS = _ASCII | frozenset("。，、；：！？．")  # noqa: RUF001  # marks of Chinese and Japanese
 _BLANKS = " \t\xa0\u3000"
+_EMPHASIS = "*_~"  # a reader does not see these in front of a marker
 # In Markdown no exclamation mark, but what opens an image.
 _IMAGE = "!["
 # Behind a blank these begin a word, and end none: .NET, .5, :smile:, ./path, !=
@@ -21,7 +22,7 @@ class Punctuation:
     """Look at what stands on either side of markers, one right behind the other or alone."""
 
     def __init__(self) -> None:
-        self._before = ""  # the last character of the text that is no blank
+        self._before = ""  # the last character of the text that is no blank, nor a mark of emphasis
         self._apart = True  # whether a blank, or nothing, stands at its end
         self._markers: list[Spot] = []  # those at its end
         self._waiting = ""  # what may begin something else behind them
@@ -41,7 +42,7 @@ class Punctuation:
                 self._waiting = behind
                 return []
             findings = self._settle(behind)
-        if shown := text.rstrip(_BLANKS):
+        if shown := text.rstrip(_BLANKS + _EMPHASIS):
             self._before = shown[-1]
         self._apart = text[-1].isspace()
         return findings
