@@ -24,7 +24,7 @@ class Results:
         machine: what it was measured on.
         quick: the suites of which the figures are rough.
         suites: what each suite gave.
-        missing: for a suite that was not measured, the package that it needs.
+        missing: for a suite that was not measured, the reason.
     """
 
     machine: Mapping[str, str]

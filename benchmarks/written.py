@@ -70,8 +70,8 @@ def _decided(target: targets.Target, figure: Figure | None) -> Sequence[str]:
 
 def _suite(results: Results, suite: str) -> Iterator[str]:
     if suite not in results.suites:
-        needed = results.missing.get(suite)
-        yield f"Not measured: {needed} was not installed." if needed else "Not measured."
+        reason = results.missing.get(suite)
+        yield f"Not measured: {reason}." if reason else "Not measured."
         return
     found = results.suites[suite]
     figures = [each for each in found if isinstance(each, Figure) and each.told]

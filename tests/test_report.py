@@ -32,13 +32,14 @@ def suite(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, int]]:
         yield from GIVEN
 
     module = SimpleNamespace(figures=figures, QUICK={"passes": 1})
-    names = {"one": "The first", "lost": "The lost"}
+    names = {"one": "The first", "lost": "The lost", "wrong": "The wrong"}
     monkeypatch.setattr(suites, "SUITES", names)
     monkeypatch.setattr(written, "SUITES", names)
 
     def load(name: str) -> object:
         if name == "benchmarks.lost":
             raise ModuleNotFoundError(name="melody")
+        assert name != "benchmarks.wrong"
         return module
 
     monkeypatch.setattr(suites, "import_module", load)
@@ -66,15 +67,17 @@ def test_a_suite_is_measured_and_kept(
     printed = capsys.readouterr().out
     assert "speed of two" in printed
     assert "1 over their limit" in printed
-    assert "not measured, since melody is not installed" in printed
+    assert "not measured: melody is not installed" in printed
+    assert "not measured: what was to be measured is not right" in printed
     found = results.load(kept)
     assert found.suites == {"one": GIVEN}
     assert found.quick == set()
 
 
 def test_what_is_not_over_its_limit_ends_well(monkeypatch: pytest.MonkeyPatch, suite: list[dict[str, int]]) -> None:
-    monkeypatch.delitem(suites.SUITES, "one")
-    assert run(monkeypatch) == 0
+    monkeypatch.setattr("tests.test_report.GIVEN", GIVEN[1:])
+    assert run(monkeypatch, "one") == 0
+    assert run(monkeypatch, "lost") == run(monkeypatch, "wrong") == 1
 
 
 @pytest.mark.parametrize("arguments", [["none"], ["report"]])
@@ -103,7 +106,7 @@ def test_what_was_measured_before_stays_on_the_same_machine(tmp_path: Path) -> N
 
 
 def test_the_report_tells_each_figure_beside_its_limit(suite: list[dict[str, int]], tmp_path: Path) -> None:
-    found = results.Results({"Python": "3"}, {"one"}, {"one": GIVEN}, {"lost": "melody"})
+    found = results.Results({"Python": "3"}, {"one"}, {"one": GIVEN}, {"lost": "melody is not installed"})
     written.write(found, tmp_path)
     text = (tmp_path / "REPORT.md").read_text("utf-8")
     assert "Measured on: Python 3." in text
@@ -112,7 +115,7 @@ def test_the_report_tells_each_figure_beside_its_limit(suite: list[dict[str, int
     assert "| told | 3600 |  |  |" in text
     assert "### Who does what" in text
     assert "| a\\|b | x |" in text
-    assert "## The lost\n\nNot measured: melody was not installed." in text
+    assert "## The lost\n\nNot measured: melody is not installed." in text
     assert "**A quick run**" in text
     for line in text.splitlines():
         assert not line.startswith("|") or line.endswith("|")
