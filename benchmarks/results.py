@@ -39,11 +39,11 @@ class Results:
 
     def save(self, path: Path) -> None:
         """Write all to a file; what the file has of other suites stays, if it is of the same machine."""
-        earlier = load(path) if path.exists() else self
-        if earlier.machine == self.machine:
-            self.quick |= earlier.quick - self.suites.keys()
-            self.suites = earlier.suites | self.suites
-        text = json.dumps({**asdict(self), "quick": sorted(self.quick)}, indent=1, ensure_ascii=False)
+        held = {**asdict(self), "quick": self.quick}
+        if path.exists() and (earlier := load(path)).machine == self.machine:
+            held["quick"] = self.quick | earlier.quick - self.suites.keys()
+            held["suites"] = asdict(earlier)["suites"] | held["suites"]
+        text = json.dumps({**held, "quick": sorted(held["quick"])}, indent=1, ensure_ascii=False)
         path.write_text(text + "\n", encoding="utf-8")
 
 

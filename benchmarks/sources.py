@@ -20,7 +20,7 @@ from .timing import allocated, ratio
 
 CHARACTERS = 50_000_000
 SOURCES = 100_000
-QUICK = {"characters": 5_000_000, "sources": 10_000, "passes": 3}
+QUICK = {"characters": 2_000_000, "sources": 5_000, "passes": 3}
 # How much longer the long document of a comparison is.
 TIMES = 100
 # The most that something may cost in a large document or registry of what it costs in a small one. It is not 1: what is

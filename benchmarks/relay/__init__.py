@@ -16,26 +16,27 @@ from benchmarks.report import Figure, Point
 from .load import OTHER, PATH, SHOWN, read
 from .processes import Program, litellm, module, nginx, relay, running
 
-PACED: Mapping[str, Any] = {"streams": 40, "events": 100, "every": 0.04}
+PACED: Mapping[str, Any] = {"streams": 40, "every": 0.04}
 BURST: Mapping[str, Any] = {"streams": 4, "events": 3_000, "batch": 16}
-QUICK = {"passes": 1, "streams": 200, "soak": 1_000}
+QUICK = {"passes": 1, "streams": 100, "soak": 1_000, "seconds": 1}
 EVENTS_A_SECOND = 2
 LATENCY = 0.02  # seconds
 
 
-def figures(*, passes: int = 3, streams: int = 2_000, soak: int = 20_000) -> Iterator[Figure]:
+def figures(*, passes: int = 3, streams: int = 2_000, soak: int = 20_000, seconds: float = 4) -> Iterator[Figure]:
     """Measure all that has a limit, one figure after the other.
 
     Args:
         passes: how often each is run; the least counts.
         streams: how many at once to ask how late events are.
         soak: how many streams to ask whether anything stays.
+        seconds: how long the paced streams last; twice as long those of which it is asked how late events are.
     """
     with ExitStack() as stack:
         upstream = stack.enter_context(running(*module("upstream")))
         programs = _programs(stack, upstream.port)
-        yield from _costs(programs, passes)
-        yield from _lateness(programs["pump"], programs["relay"], streams)
+        yield from _costs(programs, passes, seconds)
+        yield from _lateness(programs["pump"], programs["relay"], streams, 2 * seconds)
         yield from _soak(programs["relay"], soak)
 
 
@@ -55,12 +56,15 @@ def _programs(stack: ExitStack, upstream: int) -> dict[str, Program]:
     return programs
 
 
-def _costs(programs: Mapping[str, Program], passes: int) -> Iterator[Figure]:
+def _costs(programs: Mapping[str, Program], passes: int, seconds: float) -> Iterator[Figure]:
     """Compare what an event costs, paced one a read and in bursts."""
     lanes: dict[str, tuple[Program, Mapping[str, Any]]] = {name: (each, {}) for name, each in programs.items()}
     lanes["relay without splice"] = programs["relay"], {"path": OTHER}
     lanes["relay with sources"] = programs["relay"], {"body": SHOWN}
-    for kind, load, limit in (("paced", PACED, 1.5), ("burst", BURST, 3.0)):
+    for kind, load, limit in (
+        ("paced", {**PACED, "events": round(seconds / PACED["every"])}, 1.5),
+        ("burst", BURST, 3.0),
+    ):
         spent = dict.fromkeys(lanes, float("inf"))
         sizes: dict[str, int] = {}
         for _ in range(passes):
@@ -80,21 +84,22 @@ def _costs(programs: Mapping[str, Program], passes: int) -> Iterator[Figure]:
             yield Figure(f"{name} / pump: {kind}", spent[name] / pump, None, Point("relay", kind, name))
 
 
-def _lateness(pump: Program, relayed: Program, streams: int) -> Iterator[Figure]:
+def _lateness(pump: Program, relayed: Program, streams: int, seconds: float) -> Iterator[Figure]:
     """Compare how late events are, with the most streams at which the pump alone is not late."""
     while True:
-        of_pump = _late(pump, streams)
+        of_pump = _late(pump, streams, seconds)
         if of_pump <= LATENCY or streams <= 10:
             break
         streams //= 2
-    added = _late(relayed, streams) - of_pump
+    added = _late(relayed, streams, seconds) - of_pump
     yield Figure("streams at once with 2 events a second, at which a pump adds 20 ms at most", streams)
     yield Figure("  p99.9 of what the relay adds to that, in ms", added * 1000, LATENCY * 1000)
 
 
-def _late(program: Program, streams: int) -> float:
+def _late(program: Program, streams: int, seconds: float) -> float:
     late: list[int] = []
-    read(program.port, path=PATH, streams=streams, events=16, every=1 / EVENTS_A_SECOND, late=late)
+    every = 1 / EVENTS_A_SECOND
+    read(program.port, path=PATH, streams=streams, events=round(seconds / every), every=every, late=late)
     late.sort()
     return late[int(len(late) * 0.999)] / 1e9
 
