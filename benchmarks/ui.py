@@ -16,12 +16,13 @@ from streamcite.ui.native import NativeEncoder
 from streamcite.ui.protocol import Protocol, new_encoder
 from streamcite.ui.response import sse_response
 
+from . import stored
 from .render import answer, events
 from .report import Figure
 from .timing import fastest
 
 EVENTS = 10_000
-QUICK = {"count": 2_000, "passes": 3}
+QUICK = {"count": 2_000, "passes": 3, "readers": 100}
 # The most that an event may cost of what a generator of ready bytes does: 2, and what this machine adds by chance.
 LIMIT = 2.25
 PROTOCOLS: dict[str, Protocol] = {
@@ -71,12 +72,13 @@ def send(make: Callable[[], _App]) -> list[bytes]:
     return sent
 
 
-def figures(*, count: int = EVENTS, passes: int = 15) -> Iterator[Figure]:
+def figures(*, count: int = EVENTS, passes: int = 15, readers: int = stored.READERS) -> Iterator[Figure]:
     """Measure all that has a limit, one figure after the other.
 
     Args:
         count: how many events an answer has.
         passes: how often each is run; the fastest counts.
+        readers: how many read one answer from a store.
     """
     given = texts(count)
     for name, protocol in PROTOCOLS.items():
@@ -92,3 +94,4 @@ def figures(*, count: int = EVENTS, passes: int = 15) -> Iterator[Figure]:
         yield Figure(f"sse_response / a generator of ready bytes: {name}", times["events"] / times["bytes"], LIMIT)
         if name == "ai-sdk":
             yield Figure("FrameResponse of ready bytes / a generator of them", times["frames"] / times["bytes"], LIMIT)
+    yield from stored.figures(readers=readers)

@@ -26,6 +26,9 @@ def test_both_sides_send_the_same(protocol: Protocol) -> None:
 
 
 def test_every_figure_is_measured() -> None:
-    figures = list(benchmark.figures(count=50, passes=1))
-    assert [figure.limit for figure in figures] == [benchmark.LIMIT] * (len(benchmark.PROTOCOLS) + 1)
+    figures = list(benchmark.figures(count=50, passes=1, readers=5))
+    number = len(benchmark.PROTOCOLS) + 1
+    assert [figure.limit for figure in figures[:number]] == [benchmark.LIMIT] * number
+    stores = [figure.name.rpartition(", ")[2] for figure in figures[number:]]
+    assert stores in (["in memory"] * 2, ["in memory"] * 2 + ["in Redis"] * 2)
     assert all(figure.value > 0 for figure in figures)

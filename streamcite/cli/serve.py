@@ -57,7 +57,8 @@ def serve(
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listener = socket.create_server((host, port), family=family)
     except OSError as error:
-        raise click.ClickException(f"cannot listen on {host}, port {port}: {error.strerror or error}") from None
+        reason = (error.strerror or str(error)).partition(" (while attempting")[0]  # which says again where
+        raise click.ClickException(f"cannot listen on {host}, port {port}: {reason}") from None
     with listener:
         shown = f"[{host}]" if ":" in host else host
         url = f"http://{shown}:{listener.getsockname()[1]}/"

@@ -8,8 +8,9 @@ commands take the markers out while the answer streams: text goes on at once, wh
 that is still open is held back.
 
 \b
-See it:
+See it, here or in a browser:
   streamcite demo
+  streamcite serve --open
 Ask a question of your own files:
   streamcite ask "How often do we meet?" handbook.pdf notes/
 Get the clean text of an answer, or all that is in it:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from time import monotonic
 from typing import Final, NamedTuple, Protocol
 
-from anyio import Event, current_time, move_on_after
+from anyio import Event, move_on_after
 from anyio.lowlevel import checkpoint
 
 __all__ = [
@@ -213,7 +214,7 @@ class MemoryStore:
     async def begin(self, key: str, producer: str) -> bool:
         """Begin a stream, as `Store.begin` says."""
         await checkpoint()
-        now = current_time()
+        now = monotonic()
         self._drop(now)
         known = self._streams.get(key)
         if known is None:
@@ -252,24 +253,26 @@ class MemoryStore:
         """Say how far a stream is, as `Store.look` says."""
         await checkpoint()
         stream = self._find(key)
-        stream.seen = current_time()
+        stream.seen = monotonic()
         return State(len(stream.frames), stream.ended)
 
     async def read(self, key: str, start: int) -> Page:
         """Give the next frames, as `Store.read` says."""
-        await checkpoint()
+        has_waited = False
         while True:
             stream = self._find(key)
-            if frames := stream.frames[start : start + PAGE]:
-                stream.seen = current_time()
-                return Page(frames, stream.ended and start + len(frames) == len(stream.frames))
-            if stream.ended:
-                if start > len(stream.frames):
-                    raise StreamNotFound(f"{key}: has {len(stream.frames)} frames, and none behind {start}")
-                return Page((), ended=True)
-            if stream.is_dead(self.lease):
-                return Page((), alive=False)
-            await stream.wait(self.lease)
+            frames = stream.frames[start : start + PAGE]
+            if not (frames or stream.ended or stream.is_dead(self.lease)):
+                await stream.wait(self.lease)
+                has_waited = True
+                continue
+            if start > len(stream.frames) and stream.ended:
+                raise StreamNotFound(f"{key}: has {len(stream.frames)} frames, and none behind {start}")
+            stream.seen = monotonic()
+            ended = stream.ended and start + len(frames) == len(stream.frames)
+            if not has_waited:
+                await checkpoint()
+            return Page(frames, ended, alive=bool(frames) or ended)
 
     async def expire(self, key: str) -> None:
         """Forget a stream, as `Store.expire` says."""
@@ -289,7 +292,7 @@ class MemoryStore:
         return stream
 
     def _write(self, key: str, stream: _Stream, frames: Sequence[bytes]) -> Written:
-        stream.beat = current_time()
+        stream.beat = monotonic()
         stream.frames += frames
         stream.size += sum(map(len, frames))
         if frames or stream.ended:
@@ -314,7 +317,7 @@ class MemoryStore:
 class _Stream:
     """One stream."""
 
-    __slots__ = ("_changed", "_waiting", "beat", "ended", "frames", "producer", "seen", "size")
+    __slots__ = ("_changed", "_waiting", "_watched", "beat", "ended", "frames", "producer", "seen", "size")
 
     def __init__(self, producer: str, now: float) -> None:
         self.producer = producer
@@ -325,12 +328,13 @@ class _Stream:
         self.seen = now  # when it was read last
         self._changed = Event()
         self._waiting = 0
+        self._watched = False  # whether one of those that wait looks at the time
 
     def is_dead(self, lease: float) -> bool:
-        return not self.ended and current_time() - self.beat >= lease
+        return not self.ended and monotonic() - self.beat >= lease
 
     def idle(self) -> float:
-        return 0.0 if self._waiting else current_time() - self.seen
+        return 0.0 if self._waiting else monotonic() - self.seen
 
     def wake(self) -> None:
         self._changed.set()
@@ -338,10 +342,24 @@ class _Stream:
 
     async def wait(self, lease: float) -> None:
         """Wait for a change, or until the producer has not been heard of for as long as the lease."""
+        changed = self._changed
         self._waiting += 1
         try:
-            with move_on_after(max(self.beat + lease - current_time(), 0)):
-                await self._changed.wait()
+            if self._watched:
+                await changed.wait()
+            else:
+                await self._watch(changed, lease)
         finally:
             self._waiting -= 1
-            self.seen = current_time()
+            self.seen = monotonic()
+
+    async def _watch(self, changed: Event, lease: float) -> None:
+        """Wait for all that wait, by one timer; who does so and leaves wakes the others, for another one to do it."""
+        self._watched = True
+        try:
+            with move_on_after(max(self.beat + lease - monotonic(), 0)):
+                await changed.wait()
+        finally:
+            self._watched = False
+            if not changed.is_set():
+                self.wake()
