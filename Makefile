@@ -37,7 +37,7 @@ COMMA := ,
 # Tests that take no branch of the core which the others leave: they run without the tracer, which doubles their time.
 UNTRACED := $(filter-out %_hostile.py %_views.py %_relay_parts.py,$(wildcard tests/test_openai_*.py tests/test_cli*.py \
 	tests/test_testing*.py tests/test_splice*.py tests/test_relay*.py)) $(addprefix tests/test_,$(addsuffix .py,benchmarks clean_sse \
-	conftest demo docs examples examples_frameworks fuzz imports peers picture readme reference report serve \
+	conftest demo docs examples examples_frameworks fuzz imports mutation peers picture readme reference report serve \
 	serve_browser sse_wire ui_benchmark ui_browser ui_redis ui_response_wire upstreams))
 CORE_FILES := $(subst $(EMPTY) ,$(COMMA),$(CORE:%=*/site-packages/streamcite/%.py))
 
@@ -72,7 +72,7 @@ report: $(VENV)/bench.stamp ## Measure all, or the parts that ARGS names again, 
 	$(BIN)/python -m benchmarks report --json $(VENV)/bench.json
 
 # Five minutes; a fault that was found ends it, and stands in .venv/fuzz: `python -m fuzz TARGET FILE` shows it again.
-fuzz: $(VENV)/dev.stamp ## Attack parser, decoder and splice with inputs that a fuzzer makes; ARGS may be --seconds N, each
+fuzz: $(VENV)/dev.stamp ## Attack parser, decoder and splice with inputs that a fuzzer makes; ARGS may be --seconds N
 	$(PIP) install --group fuzz
 	nice -n 19 $(BIN)/python -m fuzz parser $(ARGS)
 	nice -n 19 $(BIN)/python -m fuzz sse $(ARGS)
