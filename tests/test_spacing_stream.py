@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamcite import CitationParser, Cited, Event, Resolved, Resolver, Source, aiter_events, iter_events, parse
@@ -61,6 +61,7 @@ def split(events: Iterable[Any]) -> tuple[list[Any], list[Any]]:
 
 
 @both
+@settings(max_examples=80)
 @given(text=texts, data=st.data())
 def test_it_is_what_tidy_makes_of_the_exact_events(
     read: Callable[..., list[Any]], text: str, data: st.DataObject
@@ -139,6 +140,7 @@ def test_an_id_that_comes_between_the_parser_and_the_resolver_costs_no_blank() -
 # The stage by itself
 
 
+@settings(max_examples=80)
 @given(texts, st.data())
 def test_it_goes_on_from_a_snapshot_at_any_moment(text: str, data: st.DataObject) -> None:
     for events in (parse(text), resolve(text, SOURCES)):
