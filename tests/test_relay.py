@@ -105,6 +105,15 @@ def test_recorded_answers_come_clean_and_may_be_retrieved(recorded: Server, answ
         assert "".join(each.delta for each in again if each.type == "response.output_text.delta") == text
 
 
+def test_a_response_may_be_resumed_anywhere_inside_a_marker_too(relay: Served, asking: OpenAI) -> None:
+    made = asking.responses.create(model="answer", input="?")
+    whole = [each.to_dict() for each in asking.responses.retrieve(made.id, stream=True)]
+    last: Any = whole[-1]["sequence_number"]
+    for number in range(last + 1):
+        rest = [each.to_dict() for each in asking.responses.retrieve(made.id, stream=True, starting_after=number)]
+        assert rest == [each for each in whole if each["sequence_number"] > number]  # type: ignore[operator]
+
+
 @every_api
 def test_text_passes_as_it_comes_and_the_same_bytes(before_peer: Served, peer: Peer, name: str) -> None:
     objects = streamed(["It ", "lasts."]) if name == "chat" else stream_of(message("It ", "lasts."))

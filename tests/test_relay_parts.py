@@ -12,6 +12,7 @@ from streamcite.annotations import DETAILS, AnnotationOptions
 from streamcite.format import OPENAI
 from streamcite.openai import clean_completion, clean_response
 from streamcite.relay import Found
+from streamcite.relay.after import from_the_beginning
 from streamcite.relay.apis import api_of
 from streamcite.relay.asked import read_request
 from streamcite.relay.config import RelayConfig
@@ -20,6 +21,7 @@ from streamcite.relay.headers import length_conflict, stream_headers, to_client,
 from streamcite.relay.memory import MAX_TEXT, Memory
 from streamcite.relay.target import Target, join, target_of
 from streamcite.relay.whole import clean_body
+from streamcite.sse import encode_json
 from tests import responses_streams as rs
 from tests import strategies as sc
 from tests.chats import MARKER
@@ -363,3 +365,27 @@ def test_what_is_found_is_what_is_there(text: str) -> None:
     assert (found.citations, found.malformed) == (kinds.count("Citation"), kinds.count("Malformed"))
     assert "turn0file1" not in found.unknown
     assert clean(text) == "".join(map(str, events))
+
+
+@pytest.mark.parametrize(
+    ("query", "rest"),
+    [
+        (b"stream=true&starting_after=5", b"stream=true"),
+        (b"starting_after=5&stream=true", b"stream=true"),
+        (b"starting_after=5", b""),
+        (b"a=1&starting_after=5&b=2", b"a=1&b=2"),
+    ],
+)
+def test_a_stream_is_asked_for_from_its_beginning(query: bytes, rest: bytes) -> None:
+    left, after = from_the_beginning(query)
+    assert left == rest
+    assert after is not None
+    frames = [encode_json({"sequence_number": number}, event="any") for number in range(9)]
+    odd = [b"data: {bad\n\n", b"data: [DONE]\n\n", b'data: {"sequence_number":"1"}\n\n', b"data: 5\n\n"]
+    data = b"".join([*frames[:3], *odd, *frames[3:]])
+    assert b"".join(after.feed(data[at : at + 7]) for at in range(0, len(data), 7)) == b"".join([*odd, *frames[6:]])
+
+
+@pytest.mark.parametrize("query", [b"", b"stream=true", b"starting_after=", b"starting_after=x", b"xstarting_after=5"])
+def test_another_query_passes_as_it_is(query: bytes) -> None:
+    assert from_the_beginning(query) == (query, None)

@@ -6,16 +6,19 @@ import asyncio
 import json
 import logging
 import time
+from collections.abc import Callable
+from typing import NamedTuple
 
 from streamcite.annotations import AnnotationOptions
 from streamcite.openai.parts import StreamResult
 from streamcite.sources import Sources
 from streamcite.sse import LineTooLong
 
+from .after import After
 from .apis import Api
 from .config import RelayConfig
 from .found import Found
-from .headers import FINDINGS, Header, stream_headers, to_client
+from .headers import FINDINGS, stream_headers, to_client
 from .memory import Memory
 from .metrics import Metrics
 from .outgoing import Outgoing
@@ -32,6 +35,24 @@ _MUCH = 2**18
 _OK = range(200, 300)
 
 
+class Wanted(NamedTuple):
+    """Say what is wanted of an answer.
+
+    Attributes:
+        api: whose it is; None if it passes as it comes.
+        sources: what its citations point to.
+        owner: who asked, for the memory.
+        findings: whether the client wants to be told what was found.
+        after: what leaves out the events that the client has; None: it gets all.
+    """
+
+    api: Api | None
+    sources: Sources | None
+    owner: bytes
+    findings: bool
+    after: After | None
+
+
 class Answers:
     """Send answers to clients.
 
@@ -46,60 +67,35 @@ class Answers:
         self._memory = memory
         self._metrics = metrics
 
-    async def send(
-        self,
-        api: Api | None,
-        answer: Answer,
-        sources: Sources | None,
-        outgoing: Outgoing,
-        owner: bytes,
-        *,
-        findings: bool,
-    ) -> None:
+    async def send(self, wanted: Wanted, answer: Answer, outgoing: Outgoing) -> None:
         """Send an answer.
-
-        Args:
-            api: whose it is; None if it passes as it comes.
-            answer: it.
-            sources: what its citations point to.
-            outgoing: where it goes.
-            owner: whose it is, for the memory.
-            findings: whether the client wants to be told what was found.
 
         Raises:
             CutError: it did not come to its end.
         """
         cors = bool(self._config.cors)
-        is_one = api is not None and answer.status in _OK
-        if is_one and api is not None and answer.media_type == "text/event-stream":
+        api = wanted.api if answer.status in _OK else None
+        if api is not None and answer.media_type == "text/event-stream":
             headers = stream_headers(to_client(answer.headers, cleaned=True, cors=cors))
             await outgoing.start(answer.status, headers)
-            await self._stream(api, answer, sources, outgoing, owner, findings=findings)
-        elif is_one and api is not None and answer.media_type == "application/json":
-            headers = to_client(answer.headers, cleaned=True, cors=cors)
-            await self._whole(api, answer, sources, outgoing, owner, headers, findings=findings)
+            await self._stream(api, wanted, answer, outgoing)
+        elif api is not None and answer.media_type == "application/json":
+            await self._whole(api, wanted, answer, outgoing)
         else:
             # What was asked for without an encoding, and came with one, was decoded.
             encoded = any(name.lower() == b"content-encoding" for name, _ in answer.headers)
-            await outgoing.start(
-                answer.status, to_client(answer.headers, cleaned=api is not None and encoded, cors=cors)
-            )
+            cleaned = wanted.api is not None and encoded
+            await outgoing.start(answer.status, to_client(answer.headers, cleaned=cleaned, cors=cors))
             while data := await answer.next():
                 await outgoing.write(data)
             await outgoing.end()
 
-    async def _stream(
-        self,
-        api: Api,
-        answer: Answer,
-        sources: Sources | None,
-        outgoing: Outgoing,
-        owner: bytes,
-        *,
-        findings: bool,
-    ) -> None:
-        splice = self._splice(api, sources)
-        feed, write, clock = splice.feed, outgoing.write, time.perf_counter
+    async def _stream(self, api: Api, wanted: Wanted, answer: Answer, outgoing: Outgoing) -> None:
+        splice = self._splice(api, wanted.sources)
+        feed: Callable[[bytes], bytes] = splice.feed
+        write, clock = outgoing.write, time.perf_counter
+        if wanted.after is not None:
+            feed = _chained(splice.feed, wanted.after.feed)
         events, slowest, end = 0, 0.0, "left"
         self._metrics.open.add(splice)
         try:
@@ -111,7 +107,7 @@ class Answers:
                     slowest = took
                 events += data.count(b"\n\n")
                 if data.endswith(_DONE):
-                    await outgoing.end(cleaned + splice.close() + self._note(splice, findings=findings))
+                    await outgoing.end(cleaned + splice.close() + self._note(splice, findings=wanted.findings))
                     end = "done"
                     async with asyncio.timeout(_LINGER):
                         while await answer.next():
@@ -120,7 +116,7 @@ class Answers:
                 if cleaned:
                     await write(cleaned)
             else:
-                await outgoing.end(splice.close() + self._note(splice, findings=findings))
+                await outgoing.end(splice.close() + self._note(splice, findings=wanted.findings))
                 end = "done"
         except (CutError, LineTooLong, TimeoutError) as error:
             if end != "done":
@@ -132,47 +128,38 @@ class Answers:
             self._metrics.stream(api, end, events=events, changed=splice.changed, slowest=slowest)
             self._tell(api, splice.found(), f"stream {end}, {events} events, {splice.changed} changed")
             if end == "done" and splice.changed and self._config.remember:
-                self._remember(owner, splice.result())
+                self._remember(wanted.owner, splice.result())
 
-    async def _whole(
-        self,
-        api: Api,
-        answer: Answer,
-        sources: Sources | None,
-        outgoing: Outgoing,
-        owner: bytes,
-        headers: list[Header],
-        *,
-        findings: bool,
-    ) -> None:
+    async def _whole(self, api: Api, wanted: Wanted, answer: Answer, outgoing: Outgoing) -> None:
         body = bytearray()
         while data := await answer.next():
             body += data
             if len(body) > self._config.max_body:
                 await outgoing.refuse(502, "The upstream's answer is larger than is read here.", "answer_too_large")
                 return
-        wanted = self._wanted(sources)
-        arguments = api, bytes(body), wanted, self._config.render if sources is not None else None
+        render = self._config.render if wanted.sources is not None else None
+        arguments = api, bytes(body), self._options(wanted.sources), render
         if len(body) > _MUCH:
             cleaned, found, result = await asyncio.to_thread(clean_body, *arguments)
         else:
             cleaned, found, result = clean_body(*arguments)
         self._tell(api, found, "whole")
         if result is not None and self._config.remember:
-            self._remember(owner, result)
-        headers = [*headers, (b"content-length", b"%d" % len(cleaned))]
-        if findings:
+            self._remember(wanted.owner, result)
+        headers = to_client(answer.headers, cleaned=True, cors=bool(self._config.cors))
+        headers.append((b"content-length", b"%d" % len(cleaned)))
+        if wanted.findings:
             headers.append((FINDINGS, _form(found)))
         await outgoing.start(answer.status, headers)
         await outgoing.end(cleaned)
 
-    def _wanted(self, sources: Sources | None) -> AnnotationOptions:
+    def _options(self, sources: Sources | None) -> AnnotationOptions:
         config = self._config
         annotated = sources if config.annotations != "off" or config.render is not None else None
         return AnnotationOptions(sources=annotated, annotations=config.annotations, unit=config.unit, details=True)
 
     def _splice(self, api: Api, sources: Sources | None) -> Splice:
-        wanted = self._wanted(sources)
+        wanted = self._options(sources)
         return Splice(
             api=api,
             sources=wanted.sources,
@@ -201,3 +188,7 @@ class Answers:
 
 def _form(found: Found) -> bytes:
     return json.dumps(found._asdict(), separators=(",", ":")).encode()
+
+
+def _chained(first: Callable[[bytes], bytes], second: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
+    return lambda data: second(first(data))

@@ -16,7 +16,8 @@ from typing import Any, TypeAlias
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
-from .answers import Answers
+from .after import from_the_beginning
+from .answers import Answers, Wanted
 from .asked import Asked, read_request
 from .config import RelayConfig
 from .headers import FINDINGS, Header, length_conflict, to_upstream, value_of
@@ -110,10 +111,13 @@ class Relay:
         try:
             asked = await self._read(target, incoming, headers, owner)
             body = incoming.body(headers) if asked is None else asked.body
+            query, after = scope["query_string"], None
+            if target.api == "responses" and not target.asks:
+                query, after = from_the_beginning(query)
             answer = await upstream.ask(
                 scope["method"],
                 target.path,
-                scope["query_string"],
+                query,
                 to_upstream(headers, cleaned=target.api is not None, length=None if asked is None else len(asked.body)),
                 body,
                 decoded=target.api is not None,
@@ -134,11 +138,9 @@ class Relay:
             else:
                 await outgoing.refuse(502, "The upstream cannot be reached.", "upstream_unreachable")
             return
-        wants_findings = bool(value_of(headers, FINDINGS))
+        wanted = Wanted(target.api, asked and asked.sources, owner, bool(value_of(headers, FINDINGS)), after)
         try:
-            await self._answers.send(
-                target.api, answer, asked and asked.sources, outgoing, owner, findings=wants_findings
-            )
+            await self._answers.send(wanted, answer, outgoing)
         except CutError as error:
             log.warning("upstream: %s", error)
             if outgoing.started:
