@@ -77,9 +77,9 @@ class Allowance:
         self._begin_window(_WINDOW)
         self._marks = 0
 
-    def cite(self) -> None:
-        """Count a citation."""
-        self._spent += 2 * (self._block + self._size - self.room)
+    def cite(self, block: int) -> None:
+        """Count a citation, for which all that is open may be read, which is so long."""
+        self._spent += 2 * block
 
     def may_read(self, block: int) -> bool:
         """Say whether the next line may be read with all in front of it, which is so long."""

@@ -83,9 +83,11 @@ class OpenPiece:
 
     def cite(self, placed: PlacedCitation) -> None:
         """Take a citation that stands at the end of the text so far."""
-        tail = self._tail
+        tail, length = self._tail, self._source.read_length
         placed = replace(placed, offset=self._source.length)
-        self._allowance.cite()
+        self._allowance.cite(length)
+        if not self._is_fixed and not self._allowance.may_read(length):
+            self._fix()
         if self._is_fixed:
             if not self._is_hidden:
                 self._fix()

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from markdown_it.utils import EnvType  # not in all versions
 
 
+_CITATION = 20  # code points
+
+
 class OpenSource:
     """Keep Markdown that grows, from the last cut on.
 
@@ -50,8 +53,8 @@ class OpenSource:
 
     @property
     def read_length(self) -> int:
-        """Give the length of what is read with it, in code points."""
-        return len(self.context.source) + self.length
+        """Give the length of what is read with it, in code points, of which a citation costs as much as some."""
+        return len(self.context.source) + self.length + _CITATION * len(self.citations)
 
     def append(self, text: str) -> None:
         """Take more of it."""
