@@ -16,7 +16,7 @@ from benchmarks import render as benchmark
 from benchmarks import timing
 from streamcite import CitationParser, Cited, Resolved, ResolvedEvent, Resolver, Source, parse
 from streamcite.render.context import Context, find_cut
-from streamcite.render.html import render_html
+from streamcite.render.html import redraw_citations, render_html
 from streamcite.render.live import BlockPatch, LiveHtml, RendererClosed
 from streamcite.render.structure import read_blocks
 from tests.linting import cite
@@ -114,7 +114,14 @@ HOSTILE = (
     ),
     *("[a]", "`a ``b ", "\\", "&amp;", "a&b;", "|a", "| a ", "# ", "a\t", "*", "- ", "> ", "a\n", "**a\n", "`a\n"),
     *("a| b\n", "> a\n", "> - a\n", "- a\n ", "    a\n", "```\n", "[a]: b\n", "- [a]: b\n", "1. a\n   - b\n"),
-    *("a\n\n- b\n\n  c\n", "* a\n\n* b\n+ c\n\n+ d\n", f"**a{cite('t1')}", f"> a{cite('t1')}\n"),
+    *(
+        cite("t1"),
+        f"{cite('t1')}\n",
+        "a\n\n- b\n\n  c\n",
+        "* a\n\n* b\n+ c\n\n+ d\n",
+        f"**a{cite('t1')}",
+        f"> a{cite('t1')}\n",
+    ),
 )
 endless = st.lists(
     st.tuples(st.sampled_from((*HOSTILE, *LINES, *PIECES)), st.sampled_from((1, 2, 50, 150))), min_size=1, max_size=5
@@ -268,6 +275,20 @@ def test_of_a_citation_one_source_may_come_late_and_the_other_never() -> None:
     html = reader.feed([*resolver.close(), Resolved(7, ())]) + reader.close()
     assert "data-pending" not in html
     assert html.count('data-problem="unknown-source"') == 2
+
+
+def test_sources_that_come_late_are_drawn_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[int] = []
+
+    def counted(html: str, citations: Any) -> str:
+        drawn.append(len(citations))
+        return redraw_citations(html, citations)
+
+    monkeypatch.setattr("streamcite.render.live.redraw_citations", counted)
+    resolver, reader = Resolver({}), Reader()
+    reader.feed(resolver.feed(parse("".join(f"w{cite(f'x{number}')} " for number in range(50)) + "\n\nEnd.")))
+    assert "data-pending" not in reader.feed(resolver.close())
+    assert drawn == [50]
 
 
 def test_a_source_that_never_comes_is_told_at_the_end() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
@@ -31,6 +31,7 @@ __all__ = [
     "HtmlRenderer",
     "PlacedCitation",
     "RendererClosed",
+    "redraw_citations",
     "render_citation",
     "render_html",
     "render_inline",
@@ -40,6 +41,7 @@ __all__ = [
 
 # What stands round the number of a citation, in the text that markdown-it-py reads.
 _MARK = "\N{ASTERISM}"
+_CHIP = re.compile(r'<(a|span) class="cite"[^<>]* data-citation="([0-9]+)"[^<>]*>[^<>]*</\1>')
 _DIGITS = re.compile(f"{_MARK}([0-9]+)")
 # The text says itself in which direction it runs.
 _DIRECTED = {"paragraph_open", "heading_open", "list_item_open", "th_open", "td_open"}
@@ -174,6 +176,19 @@ def render_citation(placed: PlacedCitation) -> str:
     """Give a citation as HTML, which stands nowhere else in that of the answer."""
     links = {(link.number, link.reference): link for link in placed.links}
     return "".join(_chip(placed, link) for link in links.values())
+
+
+def redraw_citations(html: str, citations: Mapping[int, PlacedCitation]) -> str:
+    """Draw citations as they are now, in HTML that they are in, by `PlacedCitation.index`."""
+    left = dict(citations)
+
+    def redrawn(found: re.Match[str]) -> str:
+        index = int(found[2])
+        if index not in citations:
+            return found[0]
+        return render_citation(left.pop(index)) if index in left else ""  # one may have several links
+
+    return _CHIP.sub(redrawn, html)
 
 
 def _chip(placed: PlacedCitation, link: Link) -> str:

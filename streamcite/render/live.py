@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from streamcite.links import Cited, Resolved, ResolvedEvent
 
-from .html import PlacedCitation, render_citation, render_sources
+from .html import PlacedCitation, redraw_citations, render_sources
 from .normal import Normal
 from .open_piece import OpenPiece
 from .pieces import Pieces
@@ -100,11 +100,14 @@ class _Stage(Renderer):
         self._open = OpenPiece(self._env)
         self._ended: dict[int, str] = {}  # the HTML of blocks that have ended with pending citations in them
         self._pending: dict[int, tuple[int, PlacedCitation]] = {}  # these, and their blocks, by index
+        self._news: dict[int, Resolved] = {}  # what became known of them, and is not drawn yet
         self._waiting: Counter[int] = Counter()  # how many of them are in a block
         self._patches: dict[int, BlockPatch] = {}
 
     def patches(self) -> list[BlockPatch]:
         """Give what has changed since it was asked for last."""
+        if self._news:
+            self._update()
         if not self._patches:  # after most deltas
             piece = self._open
             found = piece.patch() if piece.is_stale else piece.html.patch()
@@ -135,22 +138,30 @@ class _Stage(Renderer):
             self._waiting[self._number] += 1
 
     def _resolve(self, resolved: Resolved) -> None:
-        if resolved.index not in self._pending:
-            return
-        number, old = self._pending.pop(resolved.index)
-        new = replace(old, links=resolved.links, pending=resolved.pending)
-        if new.pending:
-            self._pending[resolved.index] = number, new
-        else:
-            self._waiting[number] -= 1
-        if number == self._number:
-            self._open.replace(old, new)
-            return
-        html = self._ended[number].replace(render_citation(old), render_citation(new))
-        self._ended[number] = html
-        self._patches[number] = BlockPatch(number, html)
-        if not self._waiting[number]:
-            del self._waiting[number], self._ended[number]
+        if resolved.index in self._pending:
+            self._news[resolved.index] = resolved
+
+    def _update(self) -> None:
+        """Draw what became known, all of a block together."""
+        by_block: dict[int, dict[int, PlacedCitation]] = {}
+        for index, resolved in self._news.items():
+            number, old = self._pending.pop(index)
+            new = replace(old, links=resolved.links, pending=resolved.pending)
+            if new.pending:
+                self._pending[index] = number, new
+            else:
+                self._waiting[number] -= 1
+            by_block.setdefault(number, {})[index] = new
+        self._news.clear()
+        for number, citations in by_block.items():
+            if number == self._number:
+                self._open.update(citations)
+                continue
+            html = redraw_citations(self._ended[number], citations)
+            self._ended[number] = html
+            self._patches[number] = BlockPatch(number, html)
+            if not self._waiting[number]:
+                del self._waiting[number], self._ended[number]
 
     def _end(self) -> None:
         self._write(self._normal.end())

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from .html import redraw_citations
 from .utf16 import utf16_length
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .html import PlacedCitation
 
 
 class OpenHtml:
@@ -63,11 +71,11 @@ class OpenHtml:
         """Let nothing be set; what is not, is to be shown anew."""
         self._set, self._set_new, self._set_known = [], [], 0
 
-    def replace(self, old: str, new: str) -> None:
-        """Put HTML in the place of other HTML, wherever that is."""
-        self._set = ["".join(self._set).replace(old, new)]
-        self._head = ["".join(self._head).replace(old, new)]
-        self.end = self.end.replace(old, new)
+    def redraw(self, citations: Mapping[int, PlacedCitation]) -> None:
+        """Draw citations as they are now, by `PlacedCitation.index`."""
+        self._set = [redraw_citations("".join(self._set), citations)]
+        self._head = [redraw_citations("".join(self._head), citations)]
+        self.end = redraw_citations(self.end, citations)
         self._set_known, self._set_new = 0, list(self._set)
         self._known, self._new = 0, [*self._set, *self._head]
 

@@ -27,7 +27,7 @@ from .open_source import OpenSource
 from .open_tail import WORDS, OpenTail
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from markdown_it.utils import EnvType  # not in all versions
 
@@ -100,10 +100,10 @@ class OpenPiece:
             self._turn_stale()
         self._source.citations.append(placed)
 
-    def replace(self, old: PlacedCitation, new: PlacedCitation) -> None:
-        """Draw a citation as it is now."""
-        self._source.draw(new)
-        self.html.replace(render_citation(old), render_citation(new))
+    def update(self, news: Mapping[int, PlacedCitation]) -> None:
+        """Draw citations as they are now, by `PlacedCitation.index`."""
+        self._source.update(news)
+        self.html.redraw(news)
 
     def patch(self) -> tuple[int, str] | None:
         """Say what is new of its HTML, as `OpenHtml.patch` does."""

@@ -10,7 +10,7 @@ from .html import PlacedCitation, render_piece
 from .structure import read_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from markdown_it.token import Token
     from markdown_it.utils import EnvType  # not in all versions
@@ -61,12 +61,13 @@ class OpenSource:
         self.parts.append(text)
         self.length += len(text)
 
-    def draw(self, new: PlacedCitation) -> None:
-        """Take what became known of a citation."""
+    def update(self, news: Mapping[int, PlacedCitation]) -> None:
+        """Take what became known of citations, by `PlacedCitation.index`."""
         for citations in (self.citations, self._earlier_citations):
-            for index, placed in enumerate(citations):
-                if placed.index == new.index:
-                    citations[index] = replace(new, offset=placed.offset)
+            citations[:] = [
+                replace(news[placed.index], offset=placed.offset) if placed.index in news else placed
+                for placed in citations
+            ]
 
     def cut(self, at: int, context: Context, citations: int) -> None:
         """Cut off its beginning, in which there are so many citations."""
