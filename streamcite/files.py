@@ -1,6 +1,6 @@
 """Files as documents: text, Markdown, HTML and PDF, each as text that can be cut into citable units.
 
-The extra ``ask`` brings what it needs for HTML (beautifulsoup4, lxml, markdownify), PDF (pypdfium2) and old encodings.
+The extra ``ask`` brings what it needs for HTML (beautifulsoup4, lxml and markdownify) and PDF (pypdfium2).
 """
 
 from __future__ import annotations
@@ -120,8 +120,10 @@ def _walk(folder: Path) -> Iterator[Path]:
 def read_file(path: str | os.PathLike[str]) -> Iterator[Document]:
     """Read a file: a PDF page by page, any other as one document.
 
-    What a file is, its first bytes and its suffix say. Text is UTF-8 or UTF-16 with a byte order mark; other encodings
-    are guessed, as browsers do. HTML is given as Markdown, without scripts, forms and navigation.
+    What a file is, its first bytes and its suffix say. Text is UTF-8, UTF-16 with a byte order mark, or else
+    Windows-1252; a page of HTML says its encoding itself. HTML is given as Markdown, without scripts, fields of forms,
+    navigation and what is marked as hidden. PDFium, which is C++, reads a PDF within this process: a file that was made
+    to do harm can take its memory.
 
     Args:
         path: the file's.
@@ -130,8 +132,8 @@ def read_file(path: str | os.PathLike[str]) -> Iterator[Document]:
         An iterator over documents with text in them; pages without are left out.
 
     Raises:
-        CannotRead: while iterating: there is no text in it, it is binary, damaged or encrypted, larger than `MAX_FILE`
-            bytes (HTML: `MAX_HTML`), or the system does not let it be read.
+        CannotRead: while iterating: there is no text in it, it is binary, of an unknown encoding, damaged or encrypted,
+            larger than `MAX_FILE` bytes (HTML: `MAX_HTML`), or the system does not let it be read.
         ModuleNotFoundError: while iterating: it takes a library that is missing; the extra ``ask`` brings it.
     """
     path = Path(path)
@@ -175,11 +177,13 @@ def _decode(data: bytes) -> str:
     try:
         text = data.decode("utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig")
     except UnicodeDecodeError:
-        if b"\0" in data[:_HEAD]:
+        if _BINARY.search(data[:_HEAD].decode("latin-1")):
             raise CannotRead("it is binary") from None
-        from bs4.dammit import UnicodeDammit
-
-        text = UnicodeDammit(data).unicode_markup or ""
+        # No guess beyond that: libraries that guess take short French for Hebrew.
+        try:
+            text = data.decode("cp1252")
+        except UnicodeDecodeError:
+            raise CannotRead("its encoding is none of UTF-8, UTF-16 and Windows-1252") from None
     if _BINARY.search(text[:_HEAD]):
         raise CannotRead("it is binary")
     return text

@@ -39,9 +39,13 @@ def file(tmp_path: Path) -> Path:
         ("\ufeffKäse, 梅, 🚀".encode(), "Käse, 梅, 🚀"),
         ("Käse, 梅, 🚀".encode("utf-16"), "Käse, 梅, 🚀"),
         ("Käse für alle – ja".encode("cp1252"), "Käse für alle – ja"),
+        (
+            "Le café est à côté de l'hôtel où j'ai mangé".encode("latin-1"),
+            "Le café est à côté de l'hôtel où j'ai mangé",
+        ),
         (b"\x1b[1mbold\x1b[0m\x0c", "\x1b[1mbold\x1b[0m\x0c"),
     ],
-    ids=["utf-8", "mark", "utf-16", "windows", "terminal"],
+    ids=["utf-8", "mark", "utf-16", "windows", "latin-1", "terminal"],
 )
 def test_text(file: Path, data: bytes, text: str) -> None:
     file.write_bytes(data)
@@ -175,6 +179,12 @@ def test_a_damaged_pdf_is_read_or_refused(tmp_path_factory: pytest.TempPathFacto
         ("picture.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "it is binary"),
         ("picture.html", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "it is binary"),
         ("controls.txt", b"a\x01b", "it is binary"),
+        ("controls.txt", b"caf\xe9\x01", "it is binary"),
+        (
+            "tokyo.txt",
+            "東京は、首都です。".encode("shift_jis"),
+            "its encoding is none of UTF-8, UTF-16 and Windows-1252",
+        ),
         ("broken.pdf", b"%PDF-1.7 and no more", "it is damaged"),
         ("deep.html", b"<div>" * 50_000 + b"x", "its elements are nested too deeply"),
         ("scripts.html", b"<html><script>1</script>", "there is no text in it"),

@@ -33,11 +33,11 @@ _END = re.compile(
 _SIZES = range(12, 400)  # code points
 _ID = rf"{RESULT_ID}|block[0-9]+"
 # What Markdown or the format could take for its own, ids, and what is data.
-_NOT_QUOTED = re.compile(rf"[][*_`<>|\\#~$&{{}}“”\ue000-\uf8ff\ud800-\udfff]|\b(?:{_ID})\b|://|={{3}}|-{{3}}|\"{{3}}")
+_NOT_QUOTED = re.compile(rf"[][*_`<>|\\#~$&{{}}“”\ue000-\uf8ff\ud800-\udfff]|{_ID}|://|={{3}}|-{{3}}|\"{{3}}")
 
 
 # What no line of data or code may hold to be shown as such, in one line and between backticks.
-_NOT_SHOWN = re.compile(rf"[`\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ue000-\uf8ff\ud800-\udfff]|\b(?:{_ID})\b")
+_NOT_SHOWN = re.compile(rf"[`\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ue000-\uf8ff\ud800-\udfff]|{_ID}")
 
 
 class _Quote(NamedTuple):
@@ -98,7 +98,7 @@ def _quoted_sentences(source: Source) -> Iterator[_Quote]:
         if not _NO_PROSE.match(piece[0]):
             for start, end in _sentences(source.text, *piece.span()):
                 text = " ".join(source.text[start:end].split())
-                if len(text) in _SIZES and not _NOT_QUOTED.search(text):
+                if len(text) in _SIZES and any(map(str.isalnum, text)) and not _NOT_QUOTED.search(text):
                     yield _Quote(text, f"“{text}”", Reference(source.id, _locator(source, start, end)))
 
 
