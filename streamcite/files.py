@@ -121,9 +121,9 @@ def read_file(path: str | os.PathLike[str]) -> Iterator[Document]:
     """Read a file: a PDF page by page, any other as one document.
 
     What a file is, its first bytes and its suffix say. Text is UTF-8, UTF-16 with a byte order mark, or else
-    Windows-1252; a page of HTML says its encoding itself. HTML is given as Markdown, without scripts, fields of forms,
-    navigation and what is marked as hidden. PDFium, which is C++, reads a PDF within this process: a file that was made
-    to do harm can take its memory.
+    Windows-1252; a few bytes that are none are U+FFFD. A page of HTML says its encoding itself; it is given as Markdown,
+    without scripts, fields of forms, navigation and what is marked as hidden. PDFium, which is C++, reads a PDF within
+    this process: one that was made to do harm can take its memory.
 
     Args:
         path: the file's.
@@ -179,14 +179,25 @@ def _decode(data: bytes) -> str:
     except UnicodeDecodeError:
         if _BINARY.search(data[:_HEAD].decode("latin-1")):
             raise CannotRead("it is binary") from None
-        # No guess beyond that: libraries that guess take short French for Hebrew.
-        try:
-            text = data.decode("cp1252")
-        except UnicodeDecodeError:
-            raise CannotRead("its encoding is none of UTF-8, UTF-16 and Windows-1252") from None
+        text = _decode_damaged(data)
     if _BINARY.search(text[:_HEAD]):
         raise CannotRead("it is binary")
     return text
+
+
+def _decode_damaged(data: bytes) -> str:
+    """Decode what is not all UTF-8. Nothing is guessed beyond that: libraries that do take short French for Hebrew."""
+    text = data.decode("utf-8", "replace")
+    lost = text.count("\ufffd")
+    others = len(text) - len(text.encode("ascii", "ignore")) - lost
+    if lost < others:  # what is not meant as UTF-8 is hardly ever any
+        return text
+    try:
+        return data.decode("cp1252")
+    except UnicodeDecodeError:
+        if lost * 100 < len(text):  # a log into which a program wrote a few bytes
+            return text
+        raise CannotRead("its encoding is none of UTF-8, UTF-16 and Windows-1252") from None
 
 
 def _read_html(path: Path, data: bytes) -> Iterator[Document]:

@@ -43,9 +43,11 @@ def file(tmp_path: Path) -> Path:
             "Le café est à côté de l'hôtel où j'ai mangé".encode("latin-1"),
             "Le café est à côté de l'hôtel où j'ai mangé",
         ),
+        ("Käse, 梅, 🚀".encode() + b"\xff, \xf0\x9f", "Käse, 梅, 🚀\ufffd, \ufffd"),
+        (b"A log of a machine. " * 50 + b"\x81\x8d", "A log of a machine. " * 50 + "\ufffd\ufffd"),
         (b"\x1b[1mbold\x1b[0m\x0c", "\x1b[1mbold\x1b[0m\x0c"),
     ],
-    ids=["utf-8", "mark", "utf-16", "windows", "latin-1", "terminal"],
+    ids=["utf-8", "mark", "utf-16", "windows", "latin-1", "damaged", "log", "terminal"],
 )
 def test_text(file: Path, data: bytes, text: str) -> None:
     file.write_bytes(data)
