@@ -121,9 +121,9 @@ def read_file(path: str | os.PathLike[str]) -> Iterator[Document]:
     """Read a file: a PDF page by page, any other as one document.
 
     What a file is, its first bytes and its suffix say. Text is UTF-8, UTF-16 with a byte order mark, or else
-    Windows-1252; a few bytes that are none are U+FFFD. A page of HTML says its encoding itself; it is given as Markdown,
-    without scripts, fields of forms, navigation and what is marked as hidden. PDFium, which is C++, reads a PDF within
-    this process: one that was made to do harm can take its memory.
+    Windows-1252; a few bytes that are none are U+FFFD. A page of HTML says its encoding itself, and is given as
+    Markdown, without scripts, fields of forms, navigation and what is marked as hidden. PDFium, which is C++, reads a
+    PDF within this process: one that was made to do harm can take its memory.
 
     Args:
         path: the file's.
