@@ -69,3 +69,9 @@ def test_the_page_is_opened(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest
         serve._say("http://127.0.0.1:1/", opens=opens)
     assert opened == ["http://127.0.0.1:1/"]
     assert capfdbinary.readouterr().out == b"http://127.0.0.1:1/\n" * 2
+
+
+def test_the_demo_ends_with_the_command_that_opens_the_page() -> None:
+    makefile = (Path(__file__).parents[1] / "Makefile").read_text("utf-8")
+    recipe = makefile.partition("\ndemo:")[2].partition("\n\n")[0].splitlines()
+    assert "streamcite serve --open" in recipe[-1]

@@ -50,3 +50,18 @@ def test_the_page_in_a_browser(browser: Browser, tmp_path: Path) -> None:
         assert browser("axe") == []
         browser("screenshot", path=str(tmp_path / "page.png"))
         assert browser("problems") == []
+
+
+def test_a_connection_that_breaks_is_taken_up(browser: Browser) -> None:
+    """By the browser itself, with the number of the event that it had last."""
+    with run_page(pace=0.0007) as url:
+        browser("open", url=url)
+        browser.wait("document.querySelectorAll('#which option').length === 4")
+        browser.evaluate("document.querySelector('form').requestSubmit()")
+        browser.wait(f"{TEXT}.length > 300")
+        url.cut()
+        browser.wait(f"{ENDED} && {TEXT}.length > 2000")
+        broken = browser.evaluate(html())
+        browser("reload")
+        browser.wait(f"{ENDED} && {TEXT}.length > 2000")
+        assert browser.evaluate(html()) == broken

@@ -1,6 +1,8 @@
 """Redis that goes and comes back, with and without what was in it; and how little is asked of it."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -219,3 +221,14 @@ async def test_streams_expire(server: RedisServer) -> None:
             await store.append("a", "p", 0, [b"frame"])
         assert not await store.begin("a", "p")
         await until(lambda: client.exists(HASH), lambda count: not count)
+
+
+async def test_without_its_client_the_store_says_what_brings_it() -> None:
+    program = (
+        "import sys; sys.modules['redis'] = None\n"
+        "try: import streamcite.ui.redis_store\n"
+        "except ModuleNotFoundError as error: print(error)"
+    )
+    command = [sys.executable, "-P", "-c", program]
+    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, timeout=PATIENCE, check=True)
+    assert b'pip install "streamcite[redis]"' in done.stdout

@@ -8,9 +8,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import ReadOnlyError, RedisError, ResponseError
-from redis.exceptions import TimeoutError as RedisTimeoutError
+try:
+    from redis.exceptions import ConnectionError as RedisConnectionError
+    from redis.exceptions import ReadOnlyError, RedisError, ResponseError
+    from redis.exceptions import TimeoutError as RedisTimeoutError
+except ModuleNotFoundError as _error:
+    if (_error.name or "").partition(".")[0] != "redis":
+        raise
+    raise ModuleNotFoundError(
+        'redis is not installed; this store needs it: pip install "streamcite[redis]"', name=_error.name
+    ) from _error
 
 from .redis_scripts import APPEND, BEGIN, EXPIRE, FINISH, READ
 from .store import (
