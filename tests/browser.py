@@ -44,16 +44,24 @@ main { max-width: 40em; margin: auto; }
 
 
 class Site:
-    """One page, and an answer of several parts; each but the first is sent when it is asked for."""
+    """One page, and an answer of several parts; each but the first is sent when it is asked for.
+
+    Attributes:
+        more: the parts of the answer that is given, all at once, when it is asked for again.
+        status: that of the answer.
+    """
 
     def __init__(self) -> None:
         self.url = ""
         self.parts: Sequence[bytes] = ()
         self.go = [Event()]
+        self.more: Sequence[bytes] = ()
+        self.status = 200
 
     def serve(self, parts: Sequence[bytes]) -> None:
         self.parts, self.go = parts, [Event() for _ in parts]
         self.go[0].set()
+        self.more, self.status = (), 200
 
 
 class Browser:
@@ -128,7 +136,10 @@ def run_site() -> Iterator[Site]:
         def do_GET(self) -> None:
             path = self.path.partition("?")[0]
             if path == "/answer":
-                self._head(dict(HEADERS))
+                self._head(dict(HEADERS), site.status)
+                if all(go.is_set() for go in site.go) and site.more:
+                    self.wfile.write(b"".join(site.more))
+                    return
                 for part, go in zip(site.parts, site.go, strict=True):
                     assert go.wait(PATIENCE)
                     self.wfile.write(part)
@@ -143,8 +154,8 @@ def run_site() -> Iterator[Site]:
             self._head({"content-type": f"text/{kind}; charset=utf-8"})
             self.wfile.write(text.encode())
 
-        def _head(self, headers: dict[str, str]) -> None:
-            self.send_response(200)
+        def _head(self, headers: dict[str, str], status: int = 200) -> None:
+            self.send_response(status)
             for name, value in {**headers, "content-security-policy": POLICY}.items():
                 self.send_header(name, value)
             self.end_headers()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from streamcite import CitationParser, Resolver, Source
+from streamcite.sse import encode_json
 from streamcite.ui.assets import asset
 from streamcite.ui.native import NativeEncoder
 from tests.browser import Browser, Site, run_browser, run_site
@@ -164,6 +165,62 @@ def test_a_stream_that_breaks_off_says_so(browser: Browser, site: Site) -> None:
     show(browser, site, parts(["A few words."], {})[:1])
     assert browser.evaluate("document.querySelector('[role=status]').textContent") == "The answer broke off."
     assert browser.evaluate("document.querySelector('#answer p').innerText") == "A few words."
+
+
+def event(name: str, data: object) -> bytes:
+    return encode_json(data, event=name)
+
+
+def test_an_answer_that_comes_anew_takes_the_place_of_what_broke_off(browser: Browser, site: Site) -> None:
+    """An EventSource asks again by itself, and may be given another answer, from its beginning."""
+    site.serve(parts(["One.\n\nTwo.\n\nThree", f" more{cite('t1')}."], SOURCES)[:2])
+    browser("open", url=site.url + "?events")
+    browser.wait("document.querySelector('#answer').innerText.includes('Three')")
+    site.more = [b"retry: 10\n\n", *parts([f"Other{cite('t2')}."], SOURCES)]
+    site.go[1].set()
+    browser.wait(f"{ENDED} && window.complete")
+    assert browser.evaluate("document.querySelector('#answer > div').innerText.trim().split('\\n')[0]") == "Other[1]."
+    assert "Three" not in browser.evaluate("document.querySelector('#answer').innerText")
+    assert browser("problems") == []
+
+
+@pytest.mark.parametrize("query", ["", "?events"])
+def test_events_that_are_not_known_are_passed_over(browser: Browser, site: Site, query: str) -> None:
+    first, *rest = parts([f"A{cite('t1')}"], SOURCES)
+    unknown = event("later", {"index": 0, "links": 1}) + b"event: other\ndata: no JSON\n\n: comment\n\n"
+    show(browser, site, [first + unknown, *rest], query=query)
+    assert browser.evaluate("document.querySelector('#answer p').innerText") == "A[1]"
+    browser("hover", selector="#answer .cite")
+    browser.wait(f"{CARD}.innerText.startsWith('Office days')")
+    assert browser("problems") == []
+
+
+def test_what_comes_behind_the_end_is_not_waited_for(browser: Browser, site: Site) -> None:
+    sent = parts(["A"], SOURCES)
+    site.serve([b"".join(sent), b": more"])  # which never comes
+    browser("open", url=site.url)
+    browser.wait(f"{ENDED} && window.complete")
+    site.go[1].set()
+
+
+def test_a_server_that_fails_is_an_error_to_the_page(browser: Browser, site: Site) -> None:
+    site.serve([b""])
+    site.status = 500
+    browser("open", url=site.url)
+    browser.wait(ENDED)
+    assert browser.evaluate("document.querySelector('[role=status]').textContent") == "The answer broke off."
+    assert any("HTTP 500" in problem for problem in browser("problems"))
+    browser("open", url=site.url + "?events")
+    browser.wait(f"{ENDED} && window.complete === false")
+
+
+@pytest.mark.parametrize(("locator", "where"), [("L2", "line 2"), ("L2-L3", "lines 2–3"), ("L99", "")])
+def test_a_card_says_where(browser: Browser, site: Site, locator: str, where: str) -> None:
+    show(browser, site, parts([f"A{cite('t1', locator)}"], SOURCES))
+    browser("hover", selector="#answer .cite")
+    browser.wait(f"!{CARD}.hidden")
+    title = browser.evaluate(f"{CARD}.querySelector('a').innerText")
+    assert title == ", ".join(filter(None, ["Office days", where]))
 
 
 def test_the_module_is_small_and_stands_alone() -> None:

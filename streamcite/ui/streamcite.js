@@ -1,28 +1,25 @@
-// Shows an answer of streamcite's own protocol (native.md) while it streams.
+// Shows an answer of the protocol in native.md while it streams.
 const PROBLEMS = {
 	"unknown-source": "Source not known",
 	"ambiguous-source": "More than one source may be meant",
 	"stale-source": "Source was shown earlier only",
 	"unknown-lines": "Source has no such lines",
 };
+const NAMES = ["start", "cited", "resolved", "patch", "end"];
 let count = 0;
 
 /** Show an answer in an element, of a Response of fetch or an EventSource. Gives whether it is complete. */
 export async function show(root, source) {
 	const answer = new Answer(root);
-	await (source instanceof EventSource ? listen : read)(source, answer).finally(() => answer.end());
+	await (source instanceof EventSource ? listen : read)(source, answer).finally(() => answer.stop());
 	return answer.complete;
 }
 
 function listen(source, answer) {
 	return new Promise((done) => {
 		const stop = () => (source.close(), done());
-		for (const name of ["cited", "resolved", "patch", "end"])
-			source.addEventListener(name, (event) => {
-				answer.take(name, JSON.parse(event.data));
-				if (name === "end") stop();
-			});
-		source.onerror = () => source.readyState === EventSource.CLOSED && stop();
+		for (const name of NAMES) source.addEventListener(name, ({data}) => answer.take(name, data) && stop());
+		source.onerror = () => source.readyState === 2 && stop();
 	});
 }
 
@@ -31,14 +28,14 @@ async function read(response, answer) {
 	const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
 	let rest = "", name;
 	for (;;) {
-		const {value, done} = await reader.read();
+		const {value, done} = await reader.read().catch(() => ({done: true}));
 		if (done) return;
 		const lines = (rest + value).split(/\r\n|\n|\r(?!$)/);
 		rest = lines.pop();
 		for (const line of lines) {
 			const [, field, text] = /^([^:]*):? ?(.*)$/s.exec(line);
 			if (field === "event") name = text;
-			else if (field === "data") answer.take(name, JSON.parse(text));
+			else if (field === "data" && answer.take(name, text)) return reader.cancel();
 		}
 	}
 }
@@ -48,6 +45,7 @@ class Answer {
 	blocks = [];
 	changed = new Set();
 	links = [];
+	resolved = this.cited;
 
 	constructor(root) {
 		root.classList.add("sc");
@@ -56,21 +54,36 @@ class Answer {
 		this.body = element("div", root);
 		this.status = element("div", root, {className: "sc-status", role: "status"});
 		this.card = element("div", root, {className: "sc-card", role: "tooltip", id: `sc-card-${++count}`, hidden: true});
-		const on = (type, listener) => root.addEventListener(type, listener);
-		for (const type of ["pointerover", "focusin"]) on(type, ({target}) => this.enter(target));
-		for (const type of ["pointerleave", "focusout"]) on(type, () => this.leave());
-		on("keydown", ({key}) => key === "Escape" && this.hide());
+		const on = (listener, ...types) => types.forEach((type) => root.addEventListener(type, listener));
+		on(({target}) => this.enter(target), "pointerover", "focusin");
+		on(() => this.leave(), "pointerleave", "focusout");
+		on(({key}) => key === "Escape" && this.hide(), "keydown");
 	}
 
-	take(name, data) {
-		if (name === "patch") this.patch(data);
-		else if (name === "end") this.complete = data.complete;
-		else if (data.links) this.links[data.index] = data.links;
+	take(name, text) {
+		if (NAMES.includes(name)) this[name](JSON.parse(text));
+		return name === "end";
+	}
+
+	start() {
+		for (const known of this.blocks) this.set(known, ""); // it comes anew
+	}
+
+	cited({index, links}) {
+		this.links[index] = links;
+	}
+
+	end({complete}) {
+		this.complete = complete;
 	}
 
 	patch({block, html, keep = 0}) {
 		const known = (this.blocks[block] ??= {html: "", node: element("div", this.body)});
-		known.html = known.html.slice(0, keep) + html;
+		this.set(known, known.html.slice(0, keep) + html);
+	}
+
+	set(known, html) {
+		known.html = html;
 		if (!this.changed.size) requestAnimationFrame(() => this.draw());
 		this.changed.add(known);
 	}
@@ -90,6 +103,7 @@ class Answer {
 		const {number, pending, problem} = chip.dataset;
 		const what = pending !== undefined ? "still looked for" : chip.title || PROBLEMS[problem] || "";
 		chip.ariaLabel = `Source ${number ?? "unknown"}: ${what}`;
+		chip.dataset.name = chip.title;
 		chip.removeAttribute("title");
 		if (!chip.href) Object.assign(chip, {role: "note", tabIndex: 0});
 	}
@@ -117,15 +131,12 @@ class Answer {
 	}
 
 	fill() {
-		const {citation, id, lines, problem, pending} = this.chip.dataset;
+		const {citation, id, lines, name, problem, pending} = this.chip.dataset, {href} = this.chip;
 		const link = (this.links[citation] ?? []).find(({reference, passage: part}) =>
 			reference.source_id === id && (!lines || !part || `${part.first_line}-${part.last_line}` === lines));
 		this.chip.setAttribute("aria-describedby", this.card.id);
 		this.card.replaceChildren();
-		const {href} = this.chip, source = link?.source;
-		const title = element("p", this.card);
-		element(href ? "a" : "strong", title, {textContent: source?.title || source?.url || id, ...(href && {href})});
-		if (lines) title.append(`, lines ${lines.replace("-", "–")}`);
+		element(href ? "a" : "strong", element("p", this.card), {textContent: name || id, ...(href && {href})});
 		const note = pending === undefined ? PROBLEMS[problem] : "Source still looked for";
 		for (const textContent of [note, link?.passage?.text]) if (textContent) element("p", this.card, {textContent});
 	}
@@ -136,10 +147,10 @@ class Answer {
 		this.card.hidden = true;
 	}
 
-	end() {
+	stop() {
 		this.draw();
 		this.root.ariaBusy = "false";
-		this.status.textContent = this.complete ? "The answer is complete." : "The answer broke off.";
+		this.status.textContent = `The answer ${this.complete ? "is complete" : "broke off"}.`;
 	}
 }
 
@@ -147,7 +158,7 @@ function element(name, parent, properties) {
 	return parent.appendChild(Object.assign(document.createElement(name), properties));
 }
 
-// Make a node like another one, and leave alone what is, so that focus and selection stay.
+// Make a node like another, but leave what is alike: focus and selection stay.
 function update(node, next) {
 	const old = [...node.childNodes], fresh = [...next.childNodes];
 	fresh.forEach((child, index) => {
@@ -155,7 +166,7 @@ function update(node, next) {
 		if (!known) node.append(child);
 		else if (known.isEqualNode(child)) return;
 		else if (known.nodeType === 3 && child.nodeType === 3) known.data = child.data;
-		else if (known.nodeName === child.nodeName && known.nodeType === 1) {
+		else if (known.nodeName === child.nodeName) {
 			for (const name of known.getAttributeNames()) known.removeAttribute(name);
 			for (const {name, value} of child.attributes) known.setAttribute(name, value);
 			update(known, child);
