@@ -22,13 +22,15 @@ PROPERTIES = f"{PYTEST} tests/test_parser_properties.py"
 # What is fast of it, and all.
 INTERFACE = f"{PYTEST} tests/test_parser.py -k 'not test_case and not each_character and not megabyte'"
 PARSER = f"{PYTEST} tests/test_parser.py"
-FAULTS = f"{PYTEST} tests/test_splice_lines.py tests/test_splice_faults.py"
+# What counts, and so sees a short cut that is not taken.
+COUNTED = f"{PYTEST} tests/test_splice_lines.py tests/test_splice.py -k 'lines or little or same_object or nearly'"
+FAULTS = f"{PYTEST} tests/test_splice_faults.py"
 STREAMS = f"{PYTEST} tests/test_splice_render.py tests/test_clean_sse.py tests/test_splice.py"
 # The tests of a module: arguments of Python, for one run behind the other.
 MODULES: Mapping[str, Sequence[str]] = {
     "streamcite/parser.py": [CASES, INTERFACE, PROPERTIES, PARSER],
     "streamcite/format.py": [CASES, f"{PYTEST} tests/test_format.py tests/test_options.py", PROPERTIES, PARSER],
-    "streamcite/relay/splice.py": ["-m mutation.streams", FAULTS, STREAMS],
+    "streamcite/relay/splice.py": ["-m mutation.streams", COUNTED, FAULTS, STREAMS],
 }
 EXPLAINED = Path(__file__).with_name("survivors.toml")
 

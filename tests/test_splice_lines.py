@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from streamcite.relay import Splice, SpliceClosed
+from streamcite.relay import splice as splice_module
+from streamcite.relay.cleaner import EventCleaner
 from streamcite.sse import LineTooLong
 from tests.chats import SOURCES, choice, chunk, streamed
 from tests.raw_streams import APIS, bytewise, in_pieces
@@ -101,3 +103,74 @@ def test_what_is_too_long_is_told_again_and_nothing_passes_behind_it(name: str) 
             splice.feed(data)
     with pytest.raises(LineTooLong):
         splice.close()
+
+
+@pytest.mark.parametrize(
+    ("data", "usual"),
+    [
+        *((b"data: 1\n\n", True), (b"event: a\ndata: 1\n\n", True), (b"id: 7\ndata: 1\n\n", True)),
+        *((b"data:1\n:x\n\n", False), (b":x\ndata: 1\n\n", False), (b"d:1\ndata: 1\n\n", True), (b"1\n1:\n\n", True)),
+        *(
+            (b"\n\n", True),
+            (b"", False),
+            (b"\n", False),
+            (b"data: 1\n", False),
+            (b"1\n2\n", False),
+            (b"1\n2\n3\n", False),
+        ),
+        *((b"data: 1\r\n\r\n", False), (b"data: 1\r\n\n", False), (b"1\n2\n3\n\n", False), (b"1\n2\n3\n4\n\n", False)),
+        *((b"\n1\n\n", True), (b"1\nx:\n\n", True), (b"1:\nx\n\n", True), (b"x:y\n1\n\n", True), (b"1\nx\n:\n", False)),
+    ],
+)
+def test_the_frames_that_most_answers_come_in_are_known(data: bytes, usual: bool) -> None:
+    assert splice_module._is_usual(data) == usual
+
+
+def test_what_stands_around_a_marker_passes_in_two_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[str, int]] = []
+
+    def counted(owner: type, name: str) -> None:
+        method = getattr(owner, name)
+
+        def wrapped(self: Any, data: bytes, *arguments: Any) -> Any:
+            calls.append((name, data.count(b"\n\n")))
+            return method(self, data, *arguments)
+
+        monkeypatch.setattr(owner, name, wrapped)
+
+    for owner, name in ((EventCleaner, "skip"), (Splice, "_read_whole"), (Splice, "_read_lines")):
+        counted(owner, name)
+    plain, marked = (
+        b"data: " + json.dumps(objects_of("chat", text)[0]).encode() + b"\n\n"
+        for text in ("It ", "lasts\ue200cite\ue202turn0file1\ue201. ")
+    )
+    splice = Splice()
+    for _ in range(3):
+        assert splice.feed(plain) is plain
+    calls.clear()
+    assert splice.feed(plain * 5 + marked + plain * 4).startswith(plain * 5)
+    calls.remove(("_read_lines", 0))  # of a frame that was open before: there was none
+    assert calls == [("skip", 5), ("_read_whole", 1), ("skip", 4)]
+
+
+@pytest.mark.parametrize("marker", ["", "\ue200cite\ue202turn0file1\ue201"])
+def test_a_plain_event_is_not_looked_at_closely(marker: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def frame(text: str) -> bytes:
+        return b"data: " + json.dumps(chunk(choice(text))).encode() + b"\n\n"
+
+    splice = Splice()
+    splice.feed(frame(f"It {marker}"))
+    splice.feed(frame("lasts. "))
+    looked: list[bytes] = []
+    read = Splice._feed_part
+
+    def counted(self: Splice, data: bytes) -> bytes:
+        looked.append(data)
+        return read(self, data)
+
+    monkeypatch.setattr(Splice, "_feed_part", counted)
+    plain, naming = frame("So long."), frame("An annotation.")
+    for data in [plain, naming, plain]:
+        assert splice.feed(data) is data
+    # Annotations of the server are moved, behind what is removed.
+    assert looked == ([naming] if marker else [])
