@@ -157,8 +157,7 @@ class _Producer:
                 except StreamLost:
                     if not await self._store.begin(self._key, self._name):
                         raise StreamEnded(f"{self._key}: another producer writes it") from None
-                    self._count = 0
-                    continue
+                    continue  # it is told what is missing
                 self._count = written.total
                 if self._count == len(self._frames) and ends == last:
                     return written
