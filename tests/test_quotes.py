@@ -91,6 +91,7 @@ def test_the_first_are_quoted_where_none_answers() -> None:
             ["Guests sign in", "They leave by six", "Nobody stays."],
         ),
         ("図書館は九時に開きます。日曜日は休みです。今日も。", ["図書館は九時に開きます。"]),
+        ("Disk 1 is full in 5 s.\nDisk 2 is full in 9 s.", ["Disk 1 is full in 5 s.", "Disk 2 is full in 9 s."]),
         ("Fruit,price\nPlum,2.50", ["Fruit,price Plum,2.50"]),
         (f"One line is here\n{'x ' * 220}\nAnother line", ["One line is here", "Another line"]),
     ],

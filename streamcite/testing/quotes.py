@@ -25,9 +25,9 @@ _PIECE = re.compile(rf"^{_LINE}(?:(?!{_ITEM}){_LINE})*+", re.MULTILINE)
 _SIGN, _LINES = re.compile(_ITEM), re.compile(rf"^{_LINE}", re.MULTILINE)
 # What begins a heading, a table, a quote, a fence, and code.
 _NO_PROSE = re.compile(r"[ \t]*[#>|`~]|    |\t")
-# Where a sentence may end: not behind one letter, as in "9 a.m." and "z. B.", nor behind a title.
+# Where a sentence may end: not behind one letter within a line, as in "9 a.m." and "z. B.", nor behind a title.
 _END = re.compile(
-    r"(?:[。！？]++|(?<![.!?…])(?<!\b[^\W\d_])(?<!\b(?:Dr|Mr|Ms|St|No|Nr|vs))(?<!\b(?:Mrs|bzw|vgl|Abb|Fig))"  # noqa: RUF001
+    r"(?:[。！？]++|(?<![.!?…])(?:(?<!\b[^\W\d_])|(?=\.\n))(?<!\b(?:Dr|Mr|Ms|St|No|Nr|vs))(?<!\b(?:Mrs|bzw|vgl|Abb|Fig))"  # noqa: RUF001
     r"(?<!\bProf)[.!?…]++(?=[\"')\]]*+(?:\s|\Z)))[\"')\]」』）]*+"  # noqa: RUF001
 )
 _SIZES = range(12, 400)  # code points
