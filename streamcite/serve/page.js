@@ -76,7 +76,7 @@ async function follow(key) {
 	if (source !== stream) return;
 	$("findings").replaceChildren(...findings.map(({severity, rule, message, excerpt}) => {
 		const item = element("li", {textContent: `${severity}: ${message} (${rule}) `});
-		item.append(element("code", {textContent: excerpt.slice(0, 100)}));
+		item.append(element("code", {textContent: visible(excerpt.slice(0, 100))}));
 		return item;
 	}));
 	if (!findings.length) $("findings").append(element("li", {textContent: "none"}));
@@ -116,6 +116,11 @@ class Card {
 		this.root.classList.toggle("current", current);
 		if (current) $("beside").scrollTop = this.root.offsetTop; // and not the page, which would take the chip away
 	}
+}
+
+// The tokens of a marker, which no font has.
+function visible(text) {
+	return text.replace(/[\ue000-\uf8ff]/g, (token) => `⟨${token.charCodeAt(0).toString(16).toUpperCase()}⟩`);
 }
 
 function element(name, properties) {
