@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
@@ -18,12 +19,14 @@ _LARGEST = 2**28  # bytes
 _LONGEST_ID = 40  # code points
 
 
+_F = TypeVar("_F", bound=Callable[..., Any])
+
 # What the commands that read an answer with its sources have in common.
-answer_argument = click.argument("file", default="-", metavar="[ANSWER|-]")
-sources_option = click.option(
+answer_argument: Callable[[_F], _F] = click.argument("file", default="-", metavar="[ANSWER|-]")
+sources_option: Callable[[_F], _F] = click.option(
     "--sources", "given", required=True, metavar="SOURCES.json", help="What the answer could cite."
 )
-complete_option = click.option(
+complete_option: Callable[[_F], _F] = click.option(
     "--complete", is_flag=True, help="The answer has ended by itself, as in the other commands."
 )
 
