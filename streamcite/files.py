@@ -203,6 +203,7 @@ def _decode_damaged(data: bytes) -> str:
 def _read_html(path: Path, data: bytes) -> Iterator[Document]:
     import lxml  # noqa: F401  # named where it is missing, as the others are; Beautiful Soup would only say that it needs it
     from bs4 import BeautifulSoup, XMLParsedAsHTMLWarning
+    from bs4.element import PreformattedString
     from markdownify import MarkdownConverter
 
     if b"\0" in data[:_HEAD] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -217,6 +218,9 @@ def _read_html(path: Path, data: bytes) -> Iterator[Document]:
         title = " ".join(heading.get_text().split()) if heading else ""
         for element in soup(lambda tag: tag.name in _NO_TEXT or (tag.name != "body" and tag.has_attr("hidden"))):
             element.decompose()
+        # Comments, and what begins a page; not every markdownify leaves that out.
+        for node in [node for node in soup.descendants if isinstance(node, PreformattedString)]:
+            node.extract()
         text = MarkdownConverter(heading_style="ATX", strip=["a", "img"]).convert_soup(soup)
     except RecursionError:
         raise CannotRead("its elements are nested too deeply") from None

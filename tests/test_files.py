@@ -116,7 +116,8 @@ def test_html_that_means_harm(tmp_path: Path, name: str) -> None:
 def test_xhtml_is_html(tmp_path: Path) -> None:
     path = tmp_path / "page.xhtml"
     path.write_text(
-        '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><body><p>Text<br/>more</p></body></html>'
+        '<?xml version="1.0"?><!DOCTYPE html><html xmlns="http://www.w3.org/1999/xhtml"><!-- no --><body><?php no ?>'
+        "<p>Text<br/>more</p></body></html>"
     )
     assert only(path).text.split() == ["Text", "more"]
 
