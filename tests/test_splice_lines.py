@@ -85,6 +85,9 @@ def test_nothing_is_fed_to_a_closed_splice(name: str) -> None:
     splice = Splice()
     for _ in range(3):
         assert splice.feed(frame) is frame
+    odd: Any = frame.decode()
+    with pytest.raises(TypeError, match=r"^data: must be bytes, not str"):
+        splice.feed(odd)
     splice.close()
     for data in (frame, b"", b"data: \\ue200\n\n"):
         with pytest.raises(SpliceClosed, match=r"^feed\(\) after close\(\)"):
@@ -174,3 +177,45 @@ def test_a_plain_event_is_not_looked_at_closely(marker: str, monkeypatch: pytest
         assert splice.feed(data) is data
     # Annotations of the server are moved, behind what is removed.
     assert looked == ([naming] if marker else [])
+
+
+@every_api
+def test_a_line_that_is_no_field_hides_no_marker(name: str) -> None:
+    frames = [b"data: " + json.dumps(each).encode() + b"\n\n" for each in objects_of(name, *["It "] * 4, *DELTAS)]
+    begun = len(frames) // 3
+    for odd in ("\ue200\n\n", "\ue200cite\n\n", "\n\n", "\n\n\n\n", "id: 7\n\n"):
+        pieces = [*frames[:begun], odd.encode() + b"".join(frames[begun:])]
+        assert values(spliced(pieces)) == cleaned(name, values(b"".join(pieces)))
+
+
+def test_what_only_looks_like_a_marker_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[bytes] = []
+    cleaner_read = EventCleaner.read
+
+    def counted(self: EventCleaner, event: Any, frame: bytes) -> bytes:
+        read.append(frame)
+        return cleaner_read(self, event, frame)
+
+    frames = [
+        b"data: " + json.dumps(each).encode() + b"\n\n" for each in objects_of("chat", "It\n", "\u3042", "\ue0ff")
+    ]
+    plain = b"data: " + json.dumps(chunk(choice("It "))).encode() + b"\n\n"
+    splice = Splice()
+    splice.feed(plain * 2)
+    monkeypatch.setattr(EventCleaner, "read", counted)
+    assert splice.feed(b"".join(frames[:3])) == b"".join(frames[:3])
+    assert read == []
+
+
+@pytest.mark.parametrize("closing", [True, False])
+def test_a_line_that_is_too_long_is_no_end(closing: bool) -> None:
+    unclosed = choice("lasts \ue200cite\ue202turn0file1")
+    going_on = [chunk(choice("It ")), chunk(choice(finish_reason="stop")), chunk(unclosed)]
+    wire = b"".join(b"data: " + json.dumps(each).encode() + b"\n\n" for each in going_on)
+    splice = Splice(sources=SOURCES, max_line=1_000)
+    splice.feed(wire)
+    if closing:
+        assert b"url_citation" in splice.close()
+    else:
+        with pytest.raises(LineTooLong):
+            splice.feed(b"data: \xee\x88\x80" + b"x" * 1_000)
