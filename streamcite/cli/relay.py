@@ -38,8 +38,8 @@ from . import texts
     "--remember",
     type=click.IntRange(0),
     metavar="N",
-    help="Keep the last N answers, and give them back their markers when a client sends them again: models that see "
-    "none stop citing.  [default: 0]",
+    help="Keep the last N answers, in each process, and give them back their markers when a client sends them again: "
+    "models that see none stop citing.  [default: 0]",
 )
 @click.option("--cors", multiple=True, metavar="ORIGIN", help="Let web pages of this origin ask; may be repeated.")
 @click.option("--config", "file", metavar="FILE", help="A TOML file with these settings, and more: see RelayConfig.")

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 
 from .config import RelayConfig
 from .outgoing import RelayCut
+from .protocol import LimitedProtocol
 
 log: logging.Logger = logging.getLogger("streamcite.relay")
 
@@ -36,7 +37,6 @@ class _NoNoise(logging.Filter):
 def app_from_environment() -> ASGIApp:
     """Make the application in the process that serves it."""
     from .app import create_app
-    from .protocol import LimitedProtocol
 
     config = RelayConfig.from_dict(json.loads(os.environ[_CONFIG]))
     LimitedProtocol.max_head, LimitedProtocol.head_timeout = config.max_head, config.head_timeout
@@ -69,7 +69,7 @@ def run(config: RelayConfig, *, host: str, port: int, workers: int, grace: int) 
             f"{__name__}:{app_from_environment.__name__}",
             factory=True,
             workers=workers,
-            http=f"{__package__}.protocol:LimitedProtocol",
+            http=LimitedProtocol,
             ws="none",
             lifespan="on",
             log_config=None,
