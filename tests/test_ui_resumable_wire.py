@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import get_args
 from urllib.parse import urlsplit
 
 import anyio
@@ -16,6 +17,7 @@ import pytest
 
 from streamcite import Source
 from streamcite.ui.native import NativeEncoder
+from streamcite.ui.protocol import ProtocolName, new_encoder
 from streamcite.ui.resumable import Resumable
 from streamcite.ui.store import MemoryStore, StoreFull, StoreUnavailable
 from tests.asgi import Client
@@ -65,6 +67,24 @@ async def test_citations_are_resolved() -> None:
         await answers.start("a", Answer(["Yes.", cite("t1")]), sources=sources)
         # What is no event of a resolver is an event of a parser: a text holds no citation.
         assert "Yes." in (await get(answers, "a"))[1].decode()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("protocol", get_args(ProtocolName))
+async def test_every_protocol_is_replayed_and_ended(protocol: ProtocolName) -> None:
+    store, encoder = MemoryStore(lease=0.1), new_encoder(protocol)
+    async with Resumable(store, protocol=protocol) as answers:
+        await answers.start("a", Answer(TEXTS[:5]))
+        first = await get(answers, "a")
+        assert first == await get(answers, "a")
+        assert "word 4, " in first[1].decode()
+        frames = [*encoder.feed([]), *encoder.feed(["And then "])]
+        await store.begin("b", "dies")
+        await store.append("b", "dies", 0, frames)
+        status, body = await get(answers, "b")
+    assert status == 200
+    assert body.startswith(b"".join(frames))
+    assert body != b"".join(frames)
 
 
 @pytest.mark.anyio
