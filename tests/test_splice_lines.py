@@ -9,7 +9,7 @@ from streamcite.relay import Splice, SpliceClosed
 from streamcite.relay import splice as splice_module
 from streamcite.relay.cleaner import EventCleaner
 from streamcite.sse import LineTooLong
-from tests.chats import SOURCES, choice, chunk, streamed
+from tests.chats import MARKER, SOURCES, choice, chunk, streamed
 from tests.raw_streams import APIS, bytewise, in_pieces
 from tests.responses_streams import message, stream_of
 from tests.splices import cleaned, spliced, values
@@ -154,6 +154,9 @@ def test_what_stands_around_a_marker_passes_in_two_pieces(monkeypatch: pytest.Mo
     assert splice.feed(plain * 5 + marked + plain * 4).startswith(plain * 5)
     calls.remove(("_read_lines", 0))  # of a frame that was open before: there was none
     assert calls == [("skip", 5), ("_read_whole", 1), ("skip", 4)]
+    calls.clear()
+    assert splice.feed(plain[:20]) + splice.feed(plain[20:] + plain * 5) == plain * 6
+    assert [call for call in calls if call[1]] == [("_read_lines", 1), ("skip", 1), ("skip", 5)]
 
 
 @pytest.mark.parametrize("marker", ["", "\ue200cite\ue202turn0file1\ue201"])
@@ -219,3 +222,18 @@ def test_a_line_that_is_too_long_is_no_end(closing: bool) -> None:
     else:
         with pytest.raises(LineTooLong):
             splice.feed(b"data: \xee\x88\x80" + b"x" * 1_000)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("line", ["id: 7", "retry: 5", "event: a", "data", "odd"])
+def test_a_frame_without_data_passes_at_once(line: str, end: str) -> None:
+    splice = Splice()
+    first, second = (f"data: {json.dumps(each)}{end}{end}".encode() for each in objects_of("chat", "It ", MARKER)[:2])
+    frame = f"{line}{end}{end}".encode()
+    for _ in range(2):
+        assert splice.feed(first) == first
+        assert splice.feed(frame) == frame
+        assert splice.feed(frame[:3]) + splice.feed(frame[3:]) == frame
+        assert splice.feed(second) == b""
+        assert splice.feed(frame) == frame
+    assert splice.close() == b""
