@@ -159,6 +159,14 @@ def test_findings_are_told_who_asks_for_them(relay: Served, name: str) -> None:
     assert "x-streamcite-findings" not in response.headers
 
 
+def test_of_many_unknown_ids_some_are_told() -> None:
+    text = "".join(f"\ue200cite\ue202turn0file{number}\ue201" for number in range(200))
+    with serve(text) as server, relaying(server.base_url) as relay:
+        response, _ = post(relay, PATHS["chat"], {**ASKED, "stream": False}, x_streamcite_findings="1")
+    told = json.loads(response.headers["x-streamcite-findings"])
+    assert (told["citations"], told["unknown"]) == (200, [f"turn0file{number}" for number in range(20)])
+
+
 # History
 
 

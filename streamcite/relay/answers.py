@@ -32,6 +32,8 @@ _DONE = b"data: [DONE]\n\n"
 # An upstream ends its body right behind the last event. For one that does not, nobody waits any longer, in seconds.
 _LINGER = 1.0
 _MUCH = 2**18
+# Clients refuse a header that is too long: of more ids that are unknown only so many are told.
+_MAX_UNKNOWN = 20
 _OK = range(200, 300)
 
 
@@ -187,7 +189,8 @@ class Answers:
 
 
 def _form(found: Found) -> bytes:
-    return json.dumps(found._asdict(), separators=(",", ":")).encode()
+    told = found._replace(unknown=found.unknown[:_MAX_UNKNOWN])
+    return json.dumps(told._asdict(), separators=(",", ":")).encode()
 
 
 def _chained(first: Callable[[bytes], bytes], second: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
