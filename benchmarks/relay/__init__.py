@@ -20,6 +20,7 @@ PACED: Mapping[str, Any] = {"streams": 40, "every": 0.04}
 BURST: Mapping[str, Any] = {"streams": 4, "events": 3_000, "batch": 16}
 QUICK = {"passes": 1, "streams": 100, "soak": 1_000, "seconds": 1}
 EVENTS_A_SECOND = 2
+FIRST_MARKER = 60  # events
 LATENCY = 0.02  # seconds
 
 
@@ -72,7 +73,8 @@ def _costs(programs: Mapping[str, Program], passes: int, seconds: float) -> Iter
                 before = program.cpu()
                 sizes[name] = read(program.port, **{**load, **more})
                 spent[name] = min(spent[name], program.cpu() - before)
-        assert 0.75 < sizes["relay"] / sizes["pump"] < 0.99  # the markers are gone, and no more
+        # The markers are gone, and no more; the first of an answer stands behind 50 events.
+        assert 0.75 < sizes["relay"] / sizes["pump"] < (0.99 if load["events"] > FIRST_MARKER else 1.05)
         pump, ours = spent["pump"], spent["relay"]
         bar = Point("relay", kind, "streamcite")
         yield Figure(f"relay / pump: {kind}", ours / pump, limit, bar)
