@@ -109,15 +109,15 @@ class Allowance:
     def _count(self, text: str) -> int:
         if self._size == _SLOW:  # all is counted already
             return len(text)
-        begin, most = self._size - self.room, self._most
+        begin, tail = self._size - self.room, self._tail
+        most = self._most
         for mark in MARK.finditer(text):
             end = mark.end()
             if self._marks is not None:
                 self._marks += 1
                 over = self._marks >= _MARKS
             else:
-                of_blocks = OF_BLOCKS.match(text, mark.start())
-                self._spent += 2 * (self._block + begin + end) if of_blocks else self._tail + begin + end
+                self._spent += 2 * (self._block + begin + end) if OF_BLOCKS.match(mark[0]) else tail + begin + end
                 over = self._spent > most + _RATE * end
             if over:
                 self._size, self.room = begin + end, end

@@ -91,7 +91,7 @@ class OpenHtml:
             return None
         self._is_seen = True
         known = self._known
-        self._known = known + utf16_length(new)
+        self._known = known + (len(new) if new.isascii() else utf16_length(new))
         if self._set_new:
             self._set_known += utf16_length("".join(self._set_new))
             self._set_new = []

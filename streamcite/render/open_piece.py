@@ -74,6 +74,8 @@ class OpenPiece:
             source.parts.append(text)
             source.length += size
             tail.add(text)
+        elif text and "\n" not in text:
+            self._write_line(text)
         else:
             for part in _LINES.findall(text):
                 if part == "\n":
