@@ -277,6 +277,15 @@ def test_of_a_citation_one_source_may_come_late_and_the_other_never() -> None:
     assert html.count('data-problem="unknown-source"') == 2
 
 
+def test_of_a_block_that_has_ended_one_source_comes_after_the_other() -> None:
+    sources: dict[str, Source] = {}
+    resolver, reader = Resolver(sources), Reader()
+    reader.feed(resolver.feed(parse(f"A{cite('t1')} b{cite('t2')}.\n\nEnd")))
+    for known, left in (("t1", 1), ("t2", 0)):
+        sources[known] = SOURCES[known]
+        assert reader.feed(resolver.feed([" on"])).count("data-pending") == left
+
+
 def test_sources_that_come_late_are_drawn_together(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[int] = []
 

@@ -106,15 +106,14 @@ class _Stage(Renderer):
 
     def patches(self) -> list[BlockPatch]:
         """Give what has changed since it was asked for last."""
-        if self._news:
-            self._update()
-        if not self._patches:  # after most deltas
+        if not (self._patches or self._news):  # after most deltas
             piece = self._open
             found = piece.patch() if piece.is_stale else piece.html.patch()
             if found is None:
                 return []
             self._has_begun = True
             return [BlockPatch(self._number, found[1], found[0])]
+        self._update()
         self._patch_open()
         patches, self._patches = self._patches, {}
         return [patches[number] for number in sorted(patches)]

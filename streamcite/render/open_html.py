@@ -85,7 +85,7 @@ class OpenHtml:
         Returns:
             How much stays, in UTF-16 code units, and what is behind that now; None if nothing has changed.
         """
-        rest = self.before + self.behind + self.end if self.before or self.behind else self.end
+        rest = self.before + self.behind + self.end
         new = "".join(self._new)
         if not new and (rest == self._rest or not (rest or self._is_seen)):
             return None

@@ -24,7 +24,7 @@ from .last_line import BLANKS, OF_BLOCKS, is_undecided
 from .open_blocks import NOTHING, OpenBlocks
 from .open_html import OpenHtml
 from .open_source import OpenSource
-from .open_tail import WORDS, OpenTail
+from .open_tail import PLAIN_WORDS, WORDS, OpenTail
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,15 +61,14 @@ class OpenPiece:
 
     def write(self, text: str) -> None:
         """Take more text, as `Normal` gives it."""
-        size, tail, source, allowance = len(text), self._tail, self._source, self._allowance
+        size, tail, allowance = len(text), self._tail, self._allowance
         if (  # the beginning of what is done below, for most deltas
             tail.goes_on
             and allowance.room > size
-            and WORDS.fullmatch(text)
-            and text[0] != ":"
-            and not (";" in text and self._may_be_entity())
+            and PLAIN_WORDS.fullmatch(text)
             and not self._blocks.is_behind_citation
         ):
+            source = self._source
             allowance.room -= size
             source.parts.append(text)
             source.length += size
@@ -151,12 +150,13 @@ class OpenPiece:
         ends = range(len(line) + 1, len(whole) + 1)
         undecided = bisect_left(ends, True, key=lambda end: not is_undecided(whole[:end]))
         count = min(undecided + 1, len(text))
-        self._turn_stale()
-        self._source.append(text[:count])
         self._allowance.pass_over(count)
         if undecided == len(text):
             self._line = whole
+            self._append_unseen(text)
             return ""
+        self._turn_stale()
+        self._source.append(text[:count])
         length, tail = self._source.read_length, self._tail
         self._read(may_cut=True)
         self._line, self._in_code = None, tail.is_code
@@ -166,19 +166,29 @@ class OpenPiece:
 
     def _end_line(self) -> None:
         source = self._source
-        if self._allowance.may_read(source.read_length):
-            self._turn_stale()
-            if self._is_fixed:
-                self._blocks.seen = NOTHING
-            elif self._line and not self._line.isspace():
-                self._allowance.read_line(source.read_length)
-            self._line, self._is_fixed, self._is_hidden = "", False, False
-        else:
+        self._allowance.pass_over(1)
+        if not self._allowance.may_read(source.read_length):
             if not self._is_fixed:
                 self._fix()
             self._tail.blanks += "\n"
-        source.append("\n")
-        self._allowance.pass_over(1)
+            source.append("\n")
+            return
+        if self._is_fixed:
+            self._turn_stale()
+            self._blocks.seen = NOTHING
+        elif self._line and not self._line.isspace():
+            self._allowance.read_line(source.read_length)
+        self._line, self._is_fixed, self._is_hidden = "", False, False
+        if self._tail.blanks.strip(BLANKS):  # what was not certain is now
+            self._turn_stale()
+        self._append_unseen("\n")
+
+    def _append_unseen(self, text: str) -> None:
+        """Take text that changes nothing of what is seen, unless that is not known."""
+        if not self.is_stale:
+            self._tail.stop()
+            self._tail.blanks += text
+        self._source.append(text)
 
     def _take(self, text: str) -> None:
         """Take text of a line whose kind is known."""

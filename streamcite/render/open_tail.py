@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # What may have a meaning in inline content, and what has none wherever it stands behind a word.
 _MARKS = r"\x00-\x1f!#&*<>\[\\\]_`|~\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ud800-\udfff\ufdd0"
 MARK, WORDS = re.compile(f"[{_MARKS}]"), re.compile(f"[^{_MARKS}]+")
+# What has none whatever stands in front of it: it ends no entity, nor the label of a link reference.
+PLAIN_WORDS = re.compile(f"[^:;{_MARKS}][^;{_MARKS}]*")
 
 
 class OpenTail:
@@ -92,11 +94,12 @@ class OpenTail:
 
     def add(self, text: str) -> bool:
         """Add words, and say whether there were any but blanks."""
-        words = (self.blanks + text).rstrip(BLANKS) if self.blanks else text.rstrip(BLANKS)
+        if self.blanks:
+            text = self.blanks + text
+        words = text.rstrip(BLANKS)
+        self.blanks = text[len(words) :]
         if not words:
-            self.blanks += text
             return False
-        self.blanks = "" if text[-1] == words[-1] else (self.blanks + text)[len(words) :]
         html = words.replace('"', "&quot;") if '"' in words else words  # nothing else in it means something to HTML
         if self._shown is not None:
             self.source = f"{self.source}{words}"
