@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,12 @@ ROOT = Path(__file__).parents[1]
 def test_without_a_key_sentences_are_quoted(ask: Ask, folder: Path) -> None:
     assert ask("How often do we meet?", "notes.txt") == (0, SHOWN, "")
     assert ask("How often do we meet?", "notes.txt", "--offline", OPENAI_API_KEY="any") == (0, SHOWN, "")
+
+
+@pytest.mark.parametrize("unit", ["block", "lines", "document"])
+def test_a_source_is_listed_with_its_passage(ask: Ask, folder: Path, unit: str) -> None:
+    sources = ask("How often do we meet?", "notes.txt", "--unit", unit).out.partition("Sources:\n")[2]
+    assert re.fullmatch(r"1\. notes\.txt(, line 1)?\n   (L1: )?We meet three days a week\.( .*)?\n", sources)
 
 
 def test_through_a_pipe(folder: Path) -> None:

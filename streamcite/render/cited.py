@@ -66,10 +66,10 @@ class CitedSource:
     def lines(self) -> Iterator[tuple[str, str]]:
         """Give the cited lines that are there, in the order of the source: a label such as ``L8``, and the text.
 
-        Of a block that is cited as a whole it is how its text begins, behind headings, without a label.
+        Of a block or a document that is cited as a whole it is how its text begins, behind headings, without a label.
         """
         for source_id, source in self.sources.items():
-            if source.unit == "block" and not self.locators[source_id] and source.text.strip():
+            if source.unit != "lines" and not self.locators[source_id] and source.text.strip():
                 yield "", _excerpt(source.text)
             cited = filter(None, map(line_range, self.locators[source_id]))
             texts = source.text.split("\n") if source.text else []
