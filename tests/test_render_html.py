@@ -306,3 +306,10 @@ def test_what_stands_for_citations_may_be_in_the_text() -> None:
     text = "\u20420\u2042 \u2042000\u2042 \u2042"
     read = Reader(answer_of(render_html(resolve(f"{text}{M}00{M}", SOURCES))))
     assert (read.text, len(read.chips)) == (f"{text}[1]00[1]\n", 2)
+
+
+def test_halves_of_a_character_are_one_in_html() -> None:
+    events = resolve(f"\ud83d{cite('x')}\ude00", {})
+    html = render_html(events)
+    assert html.startswith('<p dir="auto"><span class="cite"')
+    assert html.endswith("</span>😀</p>\n")

@@ -6,10 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamcite import resolve
-from streamcite.render.html import render_html
 from streamcite.render.normal import Normal
-from tests.linting import cite
 
 texts = st.text(st.sampled_from("ab\r\n\0\ufdd0\ud83d\ude00🎉\ufeff"), max_size=12)
 
@@ -37,10 +34,3 @@ def test_it_does_not_depend_on_the_cuts(text: str, cuts: list[int]) -> None:
 )
 def test_what_is_read(text: str, normal: str) -> None:
     assert read([text]) == read(list(text)) == normal
-
-
-def test_halves_of_a_character_are_one_in_html() -> None:
-    events = resolve.resolve(f"\ud83d{cite('x')}\ude00", {})
-    html = render_html(events)
-    assert html.startswith('<p dir="auto"><span class="cite"')
-    assert html.endswith("</span>😀</p>\n")
