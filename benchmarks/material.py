@@ -12,7 +12,7 @@ from .report import Figure
 from .sources import CHARACTERS, SHAPES, SOURCES, register
 from .timing import peak, ratio
 
-QUICK = {"characters": 2_000_000, "sources": 5_000, "passes": 2}
+QUICK = {"characters": 5_000_000, "sources": 5_000, "passes": 2}
 # How much longer the long text of a comparison is, and the most that a character of it may cost of one of the short,
 # which stays in the processor's cache with all that is made of it.
 TIMES = 100

@@ -134,8 +134,13 @@ def _leave_out(session: Any, path: Path) -> None:
 
 
 def unread(tree: ast.AST) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """Give where annotations stand, which nothing evaluates, and patterns, in which ``|`` is no operator."""
+    """Give where annotations stand, which nothing evaluates, and patterns, in which ``|`` is no operator.
+
+    Whether a type checker reads the file is no question of the program's either.
+    """
     for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id == "TYPE_CHECKING":
+            yield (node.lineno, node.col_offset), (node.lineno, node.end_col_offset or 0)
         for each in (getattr(node, "annotation", None), getattr(node, "returns", None), node):
             if isinstance(each, ast.expr | ast.pattern) and (each is not node or isinstance(each, ast.pattern)):
                 yield (each.lineno, each.col_offset), (each.end_lineno or 0, each.end_col_offset or 0)

@@ -250,3 +250,26 @@ def test_each_event_by_itself_gives_what_the_view_gives(name: str, options: Any,
     assert spliced(frames, **given) == together
     if "render" not in options:
         assert values(together) == cleaned(name, json.loads(json.dumps(objects)), **given)
+
+
+def test_what_passes_unread_is_read_when_there_is_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = b"data: " + json.dumps(objects_of("chat", "It ")[0]).encode() + b"\n\n"
+    splice = Splice()
+    splice.feed(frame * 2)
+    rooms: list[int] = []
+    monkeypatch.setattr(EventCleaner, "read_skipped", lambda events: rooms.append(events.room))
+    for room in (1, 0, -1, -2):
+        splice._events.room = len(frame) + room
+        assert splice.feed(frame) is frame
+    assert rooms == [-1, -2]
+
+
+@every_api
+def test_what_is_held_and_what_was_changed_is_counted(name: str) -> None:
+    frames = [b"data: " + json.dumps(each).encode() + b"\n\n" for each in objects_of(name, "It ", MARKER[:9])]
+    splice = Splice()
+    seen = [
+        splice.feed(frame) for frame in frames[: 1 + next(at for at, each in enumerate(frames) if b"ue200" in each)]
+    ]
+    assert seen[-1] == b""
+    assert (splice.held, splice.changed) == (9, 1)
