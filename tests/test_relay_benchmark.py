@@ -10,7 +10,7 @@ from streamcite import read_material
 
 
 def test_every_figure_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(benchmark, "PACED", {"streams": 3, "every": 0.002})
+    monkeypatch.setattr(benchmark, "PACED", {"streams": 3, "events": 100})
     monkeypatch.setattr(benchmark, "EVENTS_A_SECOND", 40)
     monkeypatch.setattr(benchmark, "BURST", {"streams": 2, "events": 300, "batch": 16})
     figures = list(benchmark.figures(passes=1, streams=4, soak=200, seconds=0.2))

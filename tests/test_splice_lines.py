@@ -243,7 +243,9 @@ def test_a_frame_without_data_passes_at_once(line: str, end: str) -> None:
 @pytest.mark.parametrize("options", [{}, {"sources": SOURCES}, {"sources": SOURCES, "render": "links"}])
 @pytest.mark.parametrize("annotations", ["streamed", "final"])
 def test_each_event_by_itself_gives_what_the_view_gives(name: str, options: Any, annotations: Any) -> None:
-    objects = objects_of(name, *["It "] * 4, *DELTAS, *["so "] * 4, *DELTAS, *["on "] * 4)
+    objects = objects_of(
+        name, *["It "] * 4, *DELTAS, *["so "] * 4, f"a{MARKER} b {MARKER}", *["so "] * 4, *DELTAS, *["on "] * 4
+    )
     frames = [b"data: " + json.dumps(each).encode() + b"\n\n" for each in objects]
     given = {**options, "annotations": annotations}
     together = spliced([b"".join(frames)], **given)

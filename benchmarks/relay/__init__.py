@@ -16,7 +16,7 @@ from benchmarks.report import Figure, Point
 from .load import OTHER, PATH, SHOWN, read
 from .processes import Program, litellm, module, nginx, relay, running
 
-PACED: Mapping[str, Any] = {"streams": 40, "every": 0.04}
+PACED: Mapping[str, Any] = {"streams": 40, "events": 100}
 BURST: Mapping[str, Any] = {"streams": 4, "events": 3_000, "batch": 16}
 QUICK = {"passes": 1, "streams": 100, "soak": 1_000, "seconds": 1}
 EVENTS_A_SECOND = 2
@@ -63,7 +63,7 @@ def _costs(programs: Mapping[str, Program], passes: int, seconds: float) -> Iter
     lanes["relay without splice"] = programs["relay"], {"path": OTHER}
     lanes["relay with sources"] = programs["relay"], {"body": SHOWN}
     for kind, load, limit in (
-        ("paced", {**PACED, "events": round(seconds / PACED["every"])}, 1.5),
+        ("paced", {**PACED, "every": seconds / PACED["events"]}, 1.5),
         ("burst", BURST, 3.0),
     ):
         spent = dict.fromkeys(lanes, float("inf"))
