@@ -26,9 +26,9 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
         assert finish(process) == (130, b"", b"\n")
 
 
-def failed(args: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> str:
+def failed(args: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], key: str = "") -> str:
     """What the command says where it fails, in this process, since the client takes a second to load in another."""
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", key)
     monkeypatch.setattr(sys, "argv", ["streamcite", "serve", *args])
     assert cli.main() == 2
     out, err = capfd.readouterr()
@@ -42,6 +42,7 @@ def failed(args: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captu
     [
         (["--base-url", "http://x/v1"], "--base-url needs --model"),
         (["--base-url", "", "--model", "m"], "--base-url: must be a URL, not ''"),
+        (["--model", ""], "--model: must be a name, not ''"),
         (["--pace", "nan"], "--pace: nan is no number of seconds from 0"),
         (["--model", "m"], "set OPENAI_API_KEY to the server's key"),
         (["none.txt"], "none.txt: there is no such file"),
@@ -53,6 +54,20 @@ def test_bad_use_is_one_line(
     args: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert failed(args, monkeypatch, capfd).startswith(said)
+
+
+@pytest.mark.parametrize(
+    "url", ["nonsense", "localhost:8000", "ftp://x/v1", "http://", "http://x:99999", "http://[/v1"]
+)
+@pytest.mark.parametrize("by_option", [True, False])
+def test_what_is_no_url_is_refused(
+    url: str, by_option: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    if not by_option:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+    args = ["--model", "m", *(["--base-url", url] if by_option else [])]
+    said = failed(args, monkeypatch, capfd, key="any")
+    assert said.startswith(f"the model's server: {url!r} is no URL such as http://localhost:8000/v1")
 
 
 def test_a_port_that_is_taken(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:

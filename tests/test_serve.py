@@ -6,6 +6,7 @@ from functools import partial
 from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from openai import AsyncOpenAI
@@ -15,7 +16,7 @@ from streamcite.files import Document
 from streamcite.render.html import render_html
 from streamcite.serve import app as page
 from streamcite.testing import recorded_answers, serve
-from tests.http_peer import request
+from tests.http_peer import request, run_peer
 from tests.pages import run_page
 from tests.pdfs import make_pdf
 
@@ -114,7 +115,8 @@ def test_files_of_ones_own_are_quoted(url: str) -> None:
 
 
 def test_what_is_no_question_is_refused(url: str) -> None:
-    for body in (b"", b"x", b"[]", b'{"size": "x"}', b'{"size": null}'):
+    deep = b"[" * 100_000
+    for body in (b"", b"x", b"[]", b"\xff", b'{"size": "x"}', b'{"size": null}', b'{"size": 1e400}', deep):
         status, told = post(f"{url}ask", body)
         assert (status, set(told)) == (400, {"error"})
     assert post(f"{url}ask", b'{"question": " "}') == (422, {"error": "Write a question first."})
@@ -130,6 +132,78 @@ def test_what_is_no_question_is_refused(url: str) -> None:
 def test_what_is_too_large_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "MAX_FILE", 10)
     assert post(f"{url}files?name=a.txt", b"x" * 11)[0] == 413
+
+    monkeypatch.setattr(page, "MAX_QUESTION", 10)
+    assert post(f"{url}ask", b"x" * 11)[0] == 413
+
+
+NAMES = [
+    "..",
+    ".",
+    "a/..",
+    "../../up.md",
+    "a\0b.txt",
+    "a.\0",
+    "x" * 300 + ".md",
+    "x." + "y" * 300,
+    "ÿ.ÿ",
+    "<b>.md",
+    "~",
+    "con",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_whatever_a_file_is_called_it_is_read(name: str) -> None:
+    with run_page() as url:
+        status, told = post(f"{url}files?{urlencode({'name': name})}", b"The handoff moves to Monday.")
+        assert (status, len(told["files"])) == (200, 1)
+        assert told["files"][0] in {name, name.rpartition("/")[2], "file"}
+
+
+def test_a_site_that_takes_this_address_for_its_name_is_refused() -> None:
+    with run_page(hosts=["Ask.example"]) as url:
+        port = url.rstrip("/").rpartition(":")[2]
+        known = ["localhost", f"LOCALHOST:{port}", f"127.0.0.1:{port}", "192.0.2.1", f"[::1]:{port}", "ask.example:80"]
+        for host in known:
+            assert request(f"{url}choices", host=host)[0].status == 200
+        others = [
+            "rebound.example",
+            f"rebound.example:{port}",
+            "localhost.example",
+            "127.0.0.1.example",
+            "127.1",
+            "",
+            "[",
+        ]
+        for host in others:
+            for path in ("", "choices", "answers/x"):
+                headers = {"host": host, "sec-fetch-site": "same-origin"}
+                response, data = request(url + path, "GET", None, **headers)
+                assert response.status == 403
+                assert set(json.loads(data)) == {"error"}
+
+
+@pytest.mark.parametrize(
+    ("base_url", "said"),
+    [
+        (None, "The model's server: Error code: 401 - "),
+        ("http://127.0.0.1:9/v1", "The model's server: Connection error. "),
+        ("nonsense", "The model's server: Connection error. "),
+    ],
+)
+def test_a_server_that_fails_is_quoted(base_url: str | None, said: str) -> None:
+    with run_peer() as peer:
+        peer.answer = lambda exchange: exchange.refuse(401)
+        client = AsyncOpenAI(base_url=base_url or peer.base_url, api_key="any", max_retries=0)
+        with run_page(client=client, model="m", documents=[NOTES]) as url:
+            key = ask(url, answer="own", question="When is the handoff?")
+            last = get(f"{url}answers/{key}")[1].split(b"data: ")[-1]
+            findings = json.loads(get(f"{url}answers/{key}/findings")[1])
+    told = json.loads(last)
+    assert told["complete"] is False
+    assert told["error"].startswith(said)
+    assert findings == []
 
 
 def test_findings_wait_for_the_end(monkeypatch: pytest.MonkeyPatch) -> None:

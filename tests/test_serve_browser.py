@@ -4,8 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from openai import AsyncOpenAI
 
+from streamcite.files import Document
 from tests.browser import Browser, run_browser
+from tests.http_peer import run_peer
 from tests.pages import run_page
 
 
@@ -65,3 +68,20 @@ def test_a_connection_that_breaks_is_taken_up(browser: Browser) -> None:
         browser("reload")
         browser.wait(f"{ENDED} && {TEXT}.length > 2000")
         assert browser.evaluate(html()) == broken
+
+
+def test_what_the_server_says_is_shown(browser: Browser) -> None:
+    with run_peer() as peer:
+        peer.answer = lambda exchange: exchange.refuse(401)
+        client = AsyncOpenAI(base_url=peer.base_url, api_key="any", max_retries=0)
+        document = Document("<b>rota</b>.md", "rota.md", "The <i>handoff</i> is on Monday.", True)
+        with run_page(client=client, model="<b>m</b>", documents=[document]) as url:
+            browser("open", url=url)
+            browser.wait("document.querySelectorAll('#which option').length === 4")
+            browser.evaluate("document.querySelector('#question').value = '<b>Monday</b>?'")
+            browser.evaluate("document.querySelector('form').requestSubmit()")
+            browser.wait("document.querySelector('#told').textContent.includes('Error code: 401')")
+            browser.wait(f"{ENDED} && document.querySelector('#findings li')")
+            # Whatever is written as markup is shown as it is written.
+            assert browser.evaluate("document.querySelectorAll('b, i').length") == 0
+            assert browser.evaluate("document.querySelector('#asked').textContent") == "<b>Monday</b>?"

@@ -8,17 +8,20 @@ It asks the model of a client, or without one plays recorded answers, and quotes
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
+from ipaddress import ip_address
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import urlsplit
 
 from anyio import CancelScope, Event, move_on_after, to_thread
-from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+from openai import APIError, AsyncOpenAI, DefaultAsyncHttpxClient
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -34,6 +37,7 @@ from streamcite.openai import AsyncRawView, stream_chat
 from streamcite.testing import RecordedAnswer, recorded_answers, serve
 from streamcite.testing.quotes import compose
 from streamcite.ui.assets import asset
+from streamcite.ui.frames import BROKE_OFF
 from streamcite.ui.resumable import Resumable
 
 FOLDER = Path(__file__).parent
@@ -43,7 +47,9 @@ POLICY = (
 )
 KEPT = 100  # answers, and files: the oldest go
 MAX_FILE = 32 * 2**20  # bytes
+MAX_QUESTION = 2**20  # bytes
 PATIENCE = 5.0  # seconds between the last event of an answer and its end
+NO_QUESTION = (ValueError, TypeError, AttributeError, OverflowError, RecursionError)  # raised by what is none
 
 
 @dataclass
@@ -76,6 +82,8 @@ class Question:
     def findings(self) -> list[dict[str, Any]]:
         """Give what is wrong with the citations of the answer."""
         raw = "".join(part.raw for part in self.view.result.answer) if self.view else ""
+        if not raw:  # it has failed before there was any
+            return []
         return [
             {**finding.to_dict(), "excerpt": raw[finding.start : finding.end]}
             for finding in lint(raw, self.sources, complete=self.complete)
@@ -113,7 +121,7 @@ class Page:
         for document in documents:
             self.files.setdefault(document.key, []).append(document)
         self.questions: dict[str, Question] = {}
-        self.answers: Resumable = Resumable()
+        self.answers: Resumable = Resumable(on_error=explain)
 
     async def choices(self, _: Request) -> Response:
         """Say what can be asked, and whom."""
@@ -122,11 +130,8 @@ class Page:
 
     async def upload(self, request: Request) -> Response:
         """Take a file: its bytes, with its name in the query."""
-        name, data = Path(request.query_params.get("name", "")).name or "file", b""
-        async for piece in request.stream():
-            data += piece
-            if len(data) > MAX_FILE:
-                raise HTTPException(413, f"{name}: is larger than {MAX_FILE} bytes")
+        name = Path(request.query_params.get("name", "")).name or "file"
+        data = await body(request, MAX_FILE, name)
         try:
             documents = await to_thread.run_sync(read, name, data)
         except CannotRead as error:
@@ -136,7 +141,7 @@ class Page:
 
     async def ask(self, request: Request) -> Response:
         """Begin an answer, and say under which key it is read."""
-        wanted = json.loads(await request.body())
+        wanted = json.loads(await body(request, MAX_QUESTION, "the question"))
         name, size = wanted.get("answer"), int(wanted.get("size", 0))
         if name in recorded_answers():
             answer = recorded_answers()[name]
@@ -198,6 +203,23 @@ async def kept_open(client: AsyncOpenAI) -> AsyncIterator[AsyncOpenAI]:
     yield client
 
 
+def explain(error: Exception) -> str:
+    """Give what the page says where an answer broke off: what the model's server said, if that is why."""
+    if not isinstance(error, APIError):
+        return BROKE_OFF
+    return " ".join(["The model's server:", str(error), *([str(error.__cause__)] if error.__cause__ else [])])
+
+
+async def body(request: Request, limit: int, name: str) -> bytes:
+    """Give the body of a request, of at most so many bytes."""
+    data = bytearray()
+    async for piece in request.stream():
+        data += piece
+        if len(data) > limit:
+            raise HTTPException(413, f"{name}: is larger than {limit} bytes")
+    return bytes(data)
+
+
 def keep(kept: dict[str, Any], key: str, value: object) -> None:
     """Keep a value; the oldest goes where there are too many."""
     kept[key] = value
@@ -206,9 +228,10 @@ def keep(kept: dict[str, Any], key: str, value: object) -> None:
 
 
 def read(name: str, data: bytes) -> list[Document]:
-    """Read a file that came as bytes."""
+    """Read a file that came as bytes. Of its name, which may be none for a file here, only the suffix counts."""
+    (suffix,) = re.findall(r"\.[A-Za-z0-9]{1,16}\Z", name) or [""]
     with TemporaryDirectory() as folder:
-        path = Path(folder, name)
+        path = Path(folder, f"file{suffix}")
         path.write_bytes(data)
         return [
             Document(name + document.key.removeprefix(path.as_posix()), name, document.text, document.markdown)
@@ -217,10 +240,15 @@ def read(name: str, data: bytes) -> list[Document]:
 
 
 class Guard:
-    """Put headers on each response that keep a browser to this page, and refuse what other pages ask."""
+    """Put headers on each response that keep a browser to this page, and refuse what other pages ask.
 
-    def __init__(self, app: ASGIApp) -> None:
+    Another site may give its own name this machine's address, and is then to the browser the page itself. So a name is
+    refused as `Host` unless it is known; an address cannot be had so.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Sequence[str]) -> None:
         self.app: ASGIApp = app
+        self.hosts: frozenset[str] = frozenset({"localhost", *map(str.lower, hosts)})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -237,9 +265,22 @@ class Guard:
                 ]
             await send(message)
 
-        site = dict(scope["headers"]).get(b"sec-fetch-site", b"none")
-        refused = JSONResponse({"error": "Ask from the page itself."}, 403)
-        await (self.app if site in {b"none", b"same-origin"} else refused)(scope, receive, guarded)
+        headers = dict(scope["headers"])
+        if not self.knows(headers.get(b"host", b"").decode("latin-1")):
+            answer: ASGIApp = JSONResponse({"error": "Open the page by this machine's address, or as localhost."}, 403)
+        elif headers.get(b"sec-fetch-site", b"none") not in {b"none", b"same-origin"}:
+            answer = JSONResponse({"error": "Ask from the page itself."}, 403)
+        else:
+            answer = self.app
+        await answer(scope, receive, guarded)
+
+    def knows(self, host: str) -> bool:
+        """Say whether this is a name of the page, or an address."""
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+            return name in self.hosts or bool(ip_address(name))
+        except ValueError:
+            return False
 
 
 async def refuse(_: Request, error: Exception) -> Response:
@@ -250,7 +291,12 @@ async def refuse(_: Request, error: Exception) -> Response:
 
 
 def build(
-    *, client: AsyncOpenAI | None = None, model: str = "", documents: Sequence[Document] = (), pace: float = 0.003
+    *,
+    client: AsyncOpenAI | None = None,
+    model: str = "",
+    documents: Sequence[Document] = (),
+    pace: float = 0.003,
+    hosts: Sequence[str] = (),
 ) -> Starlette:
     """Make the application.
 
@@ -259,6 +305,7 @@ def build(
         model: which model of it.
         documents: what can be cited from the start.
         pace: seconds for a code point of an answer that is played.
+        hosts: names that the page has, such as ``ask.example.org``, beside addresses and ``localhost``.
     """
     page = Page(client, model, documents, pace)
 
@@ -275,7 +322,7 @@ def build(
         "/streamcite.css": asset("streamcite.css"),
     }
     routes = [Route(path, partial(send_file, file)) for path, file in files.items()]
-    handlers: Any = {HTTPException: refuse, ValueError: refuse, TypeError: refuse, AttributeError: refuse}
+    handlers: Any = {HTTPException: refuse, **dict.fromkeys(NO_QUESTION, refuse)}
     app = Starlette(
         routes=[
             *routes,
@@ -289,7 +336,7 @@ def build(
         exception_handlers=handlers,
         lifespan=lifespan,
     )
-    app.add_middleware(Guard)
+    app.add_middleware(Guard, hosts=hosts)
     return app
 
 

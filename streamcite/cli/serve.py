@@ -6,6 +6,7 @@ import math
 import socket
 import webbrowser
 from collections.abc import Sequence
+from urllib.parse import urlsplit
 
 import click
 
@@ -38,6 +39,8 @@ def serve(
         raise _misuse("--base-url needs --model")
     if base_url == "":
         raise _misuse("--base-url: must be a URL, not ''")
+    if model == "":
+        raise _misuse("--model: must be a name, not ''")
     if pace is not None and not 0 <= pace < math.inf:
         raise _misuse(f"--pace: {pace:g} is no number of seconds from 0")
     # The clients and servers that this loads are no other command's.
@@ -47,12 +50,16 @@ def serve(
     from .model import real_model
     from .reading import Reading
 
-    client = real_model(base_url, model).connect() if model is not None else None
+    asked = real_model(base_url, model) if model is not None else None
+    if asked is not None and not _is_url(asked.base_url):
+        raise _misuse(f"the model's server: {asked.base_url!r} is no URL such as http://localhost:8000/v1")
+    client = asked.connect() if asked is not None else None
     reading = Reading(files) if files else None
     documents = list(reading or ())
     if reading is not None:
         reading.report()
-    app = build(client=client, model=model or "", documents=documents, pace=_PACE if pace is None else pace)
+    pace = _PACE if pace is None else pace
+    app = build(client=client, model=model or "", documents=documents, pace=pace, hosts=[host])
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listener = socket.create_server((host, port), family=family)
@@ -70,6 +77,14 @@ def _say(url: str, *, opens: bool) -> None:
     output.write(f"{url}\n")
     if opens:
         webbrowser.open(url)
+
+
+def _is_url(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _misuse(message: str) -> click.UsageError:

@@ -71,6 +71,7 @@ async function follow(key) {
 	for (const name of ["cited", "resolved"]) source.addEventListener(name, ({data}) => {
 		for (const link of JSON.parse(data).links) cards.get(link.source?.id)?.mark(link.passage);
 	});
+	source.addEventListener("end", ({data}) => $("told").textContent = JSON.parse(data).error ?? "");
 	await show(root, source);
 	const findings = await json(await fetch(`answers/${key}/findings`));
 	if (source !== stream) return;
