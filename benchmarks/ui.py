@@ -23,8 +23,8 @@ from .timing import fastest
 
 EVENTS = 10_000
 QUICK = {"count": 2_000, "passes": 3, "readers": 100}
-# The most that an event may cost of what a generator of ready bytes does: 2, and what this machine adds by chance.
-LIMIT = 2.25
+# The most that an event may cost of what a generator of ready bytes does.
+LIMIT = 2.0
 PROTOCOLS: dict[str, Protocol] = {
     "native, events": lambda: NativeEncoder(patches=False),
     "ai-sdk": "ai-sdk",

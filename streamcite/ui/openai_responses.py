@@ -132,7 +132,7 @@ class _Answer:
 
     def writer(self, frame: bytes, numbers: Iterator[int]) -> TextWriter:
         """Give what writes texts, which are learned so."""
-        return self._places.writer(frame, numbers, self._texts.append)
+        return self._places.writer(frame, numbers, self._texts)
 
     def delta(self, text: str) -> _Json:
         delta = {"delta": text, "logprobs": []}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from streamcite.annotations import Unit, size_in
@@ -43,6 +43,7 @@ class Places:
         self._pending: dict[int, Placed] = {}
         self._offset = 0
         self._writer: TextWriter | None = None
+        self._counts = True  # whether text that is read is counted here
 
     @property
     def offset(self) -> int:
@@ -51,10 +52,17 @@ class Places:
             self._offset += self._writer.taken()
         return self._offset
 
-    def writer(self, frame: bytes, numbers: Iterator[int], keep: Callable[[str], object] | None = None) -> TextWriter:
-        """Give what writes text that is learned so; the one before it is to write no more."""
+    def writer(self, frame: bytes, numbers: Iterator[int], kept: list[str] | None = None) -> TextWriter:
+        """Give what writes text that is learned so; the one before it is to write no more.
+
+        Args:
+            frame: as for `TextWriter`.
+            numbers: as for `TextWriter`.
+            kept: where all text is added, by the writer, and else by whoever has read it: then that is what counts.
+        """
         self._offset = self.offset
-        self._writer = TextWriter(frame, numbers, unit=self.unit, keep=keep)
+        self._counts = kept is None
+        self._writer = TextWriter(frame, numbers, unit=self.unit, kept=kept)
         return self._writer
 
     def read(self, event: ResolvedEvent) -> str | Placed:
@@ -76,7 +84,8 @@ class Places:
         else:
             check_any_event(event)
             text = str(event)
-            self._offset += self._size(text)
+            if self._counts:
+                self._offset += self._size(text)
             return text
         if event.pending:
             self._pending[event.index] = placed

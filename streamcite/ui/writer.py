@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from streamcite.annotations import Unit, size_in
@@ -24,7 +24,7 @@ class TextWriter:
         frame: one with `NUMBER` and `TEXT` in the places of these; the number may be missing.
         numbers: gives the number of the next frame.
         unit: what `taken` counts.
-        keep: is given each text; only where there is a number.
+        kept: where each text is added; only where there is a number.
 
     Attributes:
         write: gives the frame of the next text, which is not empty.
@@ -36,13 +36,13 @@ class TextWriter:
         numbers: Iterator[int],
         *,
         unit: Unit = "codepoint",
-        keep: Callable[[str], object] | None = None,
+        kept: list[str] | None = None,
     ) -> None:
         *heads, tail = _PLACES.split(frame.decode())
         head, between = heads if len(heads) == 2 else (heads[0], "")
-        size, taken = size_in(unit), 0
+        size, taken, following = size_in(unit), 0, numbers.__next__
 
-        # Each of the two is one call for a text: another one would cost as much as a third of it.
+        # Each of the three is one call for a text: another one would cost as much as a third of it.
         def write(text: str) -> bytes:
             nonlocal taken
             json = quoted(text)
@@ -51,9 +51,12 @@ class TextWriter:
             else:
                 taken += size(text)
                 json = safe(json)
-            if keep is not None:
-                keep(text)
-            return f"{head}{next(numbers)}{between}{json}{tail}".encode()
+            return f"{head}{following()}{between}{json}{tail}".encode()
+
+        def write_and_keep(text: str) -> bytes:
+            json = quoted(text)
+            add(text)
+            return f"{head}{following()}{between}{json if json.isascii() else safe(json)}{tail}".encode()
 
         def write_unnumbered(text: str) -> bytes:
             nonlocal taken
@@ -65,9 +68,19 @@ class TextWriter:
             count, taken = taken, 0
             return count
 
-        self.write: Callable[[str], bytes] = write if between else write_unnumbered
-        self._take = take
+        def take_kept() -> int:
+            nonlocal taken
+            begin, taken = taken, len(texts)
+            return sum(map(size, texts[begin:]))
+
+        texts = kept if kept is not None else []
+        add = texts.append
+        taken = len(texts)
+        if kept is not None:
+            self.write, self._take = write_and_keep, take_kept
+        else:
+            self.write, self._take = (write if between else write_unnumbered), take
 
     def taken(self) -> int:
-        """Give how much text was written since this was asked last."""
+        """Give how much text was written since this was asked last, or else was added to what is kept."""
         return self._take()
