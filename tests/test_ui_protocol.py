@@ -1,6 +1,9 @@
 """What every protocol's encoder is, and how one is asked for."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -11,7 +14,8 @@ from streamcite.ui.langchain import LangChainEncoder
 from streamcite.ui.native import NativeEncoder
 from streamcite.ui.openai_chat import OpenAIChatEncoder
 from streamcite.ui.openai_responses import OpenAIResponsesEncoder
-from streamcite.ui.protocol import HEADERS, Encoder, EncoderClosed, Protocol, new_encoder
+from streamcite.ui.protocol import HEADERS, Encoder, EncoderClosed, Protocol, ProtocolName, new_encoder
+from tests.processes import PATIENCE
 from tests.rendering import answers, cuts, feeds
 
 
@@ -106,3 +110,27 @@ def test_a_protocol_is_named_in_three_ways() -> None:
 def test_what_is_no_protocol(protocol: Protocol, error: type[Exception], what: str) -> None:
     with pytest.raises(error, match=what):
         new_encoder(protocol)
+
+
+def test_without_markdown_it_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the other protocols need nothing."""
+    others = [name for name in get_args(ProtocolName) if name != "native"]
+    program = (
+        "import sys; sys.modules['markdown_it'] = None\n"
+        "from streamcite.ui.response import sse_response\n"
+        f"for name in {others}: sse_response([], protocol=name)\n"
+        "try: sse_response([])\n"
+        "except ModuleNotFoundError as error: print(error)"
+    )
+    command = [sys.executable, "-P", "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    told = "markdown_it is not installed; protocol='native' needs it: pip install \"streamcite[markdown]\""
+    assert done.stdout == f"{told}\n"
+
+    def missing(_: str) -> None:
+        raise ModuleNotFoundError(name="markdown_it")
+
+    monkeypatch.setattr("streamcite.ui.protocol.import_module", missing)
+    with pytest.raises(ModuleNotFoundError) as raised:
+        new_encoder("native")
+    assert (str(raised.value), raised.value.name) == (told, "markdown_it")

@@ -151,7 +151,7 @@ def new_encoder(protocol: Protocol) -> Encoder:
     Raises:
         ValueError: there is no protocol of this name.
         TypeError: it is none of these, or what was called gives no encoder.
-        ModuleNotFoundError: the encoder needs an extra that is missing.
+        ModuleNotFoundError: the encoder needs an extra that is missing; the message names it.
     """
     if isinstance(protocol, Encoder):
         return protocol
@@ -166,6 +166,12 @@ def _class_of(name: str) -> Callable[[], Encoder]:
     if name not in names:
         raise ValueError(f"protocol: must be one of {', '.join(map(repr, names))}, not {name!r}")
     # The module of a protocol says by `ENCODER` what encodes it; only the one that is asked for is loaded.
-    module = import_module(f"{__package__}.{name.replace('-', '_')}")
+    try:
+        module = import_module(f"{__package__}.{name.replace('-', '_')}")
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f'{error.name} is not installed; protocol={name!r} needs it: pip install "streamcite[markdown]"',
+            name=error.name,
+        ) from error
     encoder: Callable[[], Encoder] = module.ENCODER
     return encoder
