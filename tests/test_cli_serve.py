@@ -1,12 +1,15 @@
 """``streamcite serve``: it says where it serves, what is wrong with its options, and ends when it is told to."""
 
+import logging
 import signal
 import socket
 import sys
 import webbrowser
 from pathlib import Path
+from typing import Any
 
 import pytest
+from openai import APIError
 
 from streamcite import cli
 from streamcite.cli import serve
@@ -90,3 +93,15 @@ def test_the_demo_ends_with_the_command_that_opens_the_page() -> None:
     makefile = (Path(__file__).parents[1] / "Makefile").read_text("utf-8")
     recipe = makefile.partition("\ndemo:")[2].partition("\n\n")[0].splitlines()
     assert "streamcite serve --open" in recipe[-1]
+
+
+def test_a_server_that_fails_is_one_line_and_what_else_fails_is_told_whole(capfd: pytest.CaptureFixture[str]) -> None:
+    logger = logging.getLogger("streamcite.ui.resumable")
+    asked: Any = None
+    errors = [APIError("two\nlines", asked, body=None), KeyError("k")]
+    with serve._failures_in_a_line():
+        for error in errors:
+            logger.error("a1: the answer broke off", exc_info=error)
+    first, *others = capfd.readouterr().err.splitlines()
+    assert first == "streamcite: a1: the answer broke off: two lines"
+    assert others == ["a1: the answer broke off", "KeyError: 'k'"]

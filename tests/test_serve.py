@@ -1,12 +1,14 @@
 """The page of ``streamcite serve``: what its application answers."""
 
 import json
+import socket
+import time
 from collections.abc import Iterator
 from functools import partial
 from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 from openai import AsyncOpenAI
@@ -19,6 +21,7 @@ from streamcite.testing import recorded_answers, serve
 from tests.http_peer import request, run_peer
 from tests.pages import run_page
 from tests.pdfs import make_pdf
+from tests.processes import PATIENCE
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "live_ui"
 NOTES = Document("notes.md", "notes.md", "# Rota\n\nThe handoff is on Monday.\n\nAsk the lead first.", True)
@@ -236,3 +239,21 @@ def test_old_answers_go(monkeypatch: pytest.MonkeyPatch) -> None:
     with run_page(pace=0.0) as url:
         keys = [ask(url, answer="english") for _ in range(3)]
         assert [get(f"{url}answers/{key}/about")[0].status for key in keys] == [404, 200, 200]
+
+
+@pytest.mark.parametrize("path", ["files?name=a.txt", "ask"])
+def test_who_leaves_in_the_middle_of_a_file_is_no_error(path: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Nor is one that names no host, as no browser does."""
+    with run_page() as url:
+        parts = urlsplit(url)
+        address, until = (parts.hostname, parts.port), time.monotonic() + PATIENCE
+        with socket.create_connection(address, timeout=PATIENCE) as client:
+            head = f"POST /{path} HTTP/1.1\r\nhost: {parts.netloc}\r\ncontent-length: 9\r\n\r\n"
+            client.sendall(f"{head}x".encode())
+            while not url.server.server_state.tasks:
+                assert time.monotonic() < until
+                time.sleep(0.001)
+        with socket.create_connection(address, timeout=PATIENCE) as client, client.makefile("rb") as answer:
+            client.sendall(b"GET /choices HTTP/1.0\r\n\r\n")
+            assert answer.readline() == b"HTTP/1.1 200 OK\r\n"
+    assert capfd.readouterr().err == ""

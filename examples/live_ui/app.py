@@ -24,7 +24,7 @@ from anyio import CancelScope, Event, move_on_after, to_thread
 from openai import APIError, AsyncOpenAI, DefaultAsyncHttpxClient
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -49,7 +49,8 @@ KEPT = 100  # answers, and files: the oldest go
 MAX_FILE = 32 * 2**20  # bytes
 MAX_QUESTION = 2**20  # bytes
 PATIENCE = 5.0  # seconds between the last event of an answer and its end
-NO_QUESTION = (ValueError, TypeError, AttributeError, OverflowError, RecursionError)  # raised by what is none
+# Raised by what is none, or no whole one.
+NO_QUESTION = (ValueError, TypeError, AttributeError, OverflowError, RecursionError, ClientDisconnect)
 
 
 @dataclass
@@ -266,7 +267,7 @@ class Guard:
             await send(message)
 
         headers = dict(scope["headers"])
-        if not self.knows(headers.get(b"host", b"").decode("latin-1")):
+        if not self.knows(headers.get(b"host", b"localhost").decode("latin-1")):
             answer: ASGIApp = JSONResponse({"error": "Open the page by this machine's address, or as localhost."}, 403)
         elif headers.get(b"sec-fetch-site", b"none") not in {b"none", b"same-origin"}:
             answer = JSONResponse({"error": "Ask from the page itself."}, 403)

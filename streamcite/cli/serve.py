@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import socket
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TextIO
 from urllib.parse import urlsplit
 
 import click
 
 from . import texts
 from .output import Output
+from .report import report
 
 _PACE = 0.003
 
@@ -69,7 +73,8 @@ def serve(
     with listener:
         shown = f"[{host}]" if ":" in host else host
         url = f"http://{shown}:{listener.getsockname()[1]}/"
-        Server(app, ready=lambda: _say(url, opens=opens)).run(sockets=[listener])
+        with _failures_in_a_line():
+            Server(app, ready=lambda: _say(url, opens=opens)).run(sockets=[listener])
 
 
 def _say(url: str, *, opens: bool) -> None:
@@ -77,6 +82,29 @@ def _say(url: str, *, opens: bool) -> None:
     output.write(f"{url}\n")
     if opens:
         webbrowser.open(url)
+
+
+class _Failures(logging.StreamHandler[TextIO]):
+    """Say in one line that the model's server has failed: only what else fails is a matter of this program."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        from openai import APIError
+
+        error = record.exc_info and record.exc_info[1]
+        if isinstance(error, APIError):
+            report(f"{record.getMessage()}: {error}")
+        else:
+            super().emit(record)
+
+
+@contextmanager
+def _failures_in_a_line() -> Iterator[None]:
+    logger, handler = logging.getLogger("streamcite"), _Failures()
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
 
 
 def _is_url(url: str) -> bool:
