@@ -206,6 +206,24 @@ async def test_an_error_is_told_in_the_protocols_way_and_raised_behind_the_end()
 
 
 @pytest.mark.anyio
+@every_protocol
+async def test_what_tells_of_an_error_may_fail_itself(protocol: ProtocolName) -> None:
+    bodies = []
+    for on_error in (None, lambda error: f"So: {error.code}"):
+        client, make = Client(), ENCODERS[protocol]
+        with pytest.raises(ValueError, match="It failed") as raised:
+            await client.call(
+                sse_response(Upstream("A", error=ValueError("It failed.")), protocol=make, on_error=on_error)
+            )
+        assert client.ended
+        bodies.append(client.body)
+    assert bodies[0] == bodies[1]
+    assert raised.value.__notes__ == [
+        "on_error failed: AttributeError(\"'ValueError' object has no attribute 'code'\")"
+    ]
+
+
+@pytest.mark.anyio
 async def test_a_request_that_fails_is_an_error_of_the_answer(peer: Peer) -> None:
     client = Client()
     async with new_async_client(peer.base_url) as openai:

@@ -121,6 +121,20 @@ async def test_an_error_is_logged_and_told(caplog: pytest.LogCaptureFixture) -> 
 
 
 @pytest.mark.anyio
+async def test_what_tells_of_an_error_may_fail_itself(caplog: pytest.LogCaptureFixture) -> None:
+    def fail(_: Exception) -> str:
+        raise KeyError
+
+    async with Resumable(on_error=fail) as answers:
+        await answers.start("a", Answer(["A"], error=OSError("reset")))
+        assert (await get(answers, "a"))[1].endswith(b'{"complete":false,"error":"The answer broke off."}\n\n')
+        with anyio.fail_after(PATIENCE):
+            while not logged(caplog):  # noqa: ASYNC110  # a record sets no event
+                await anyio.sleep(0.01)
+    assert "OSError: reset\non_error failed: KeyError()" in caplog.text
+
+
+@pytest.mark.anyio
 async def test_who_starts_an_answer_hears_of_a_store_that_fails() -> None:
     answer = Answer()
     async with Resumable(MemoryStore(max_streams=1)) as answers:

@@ -45,7 +45,8 @@ class AnswerFrames:
         resolver: what resolves citations that are not.
         complete: whether an answer whose events come to their end has ended by itself, or what tells it then; None asks
             the ``result`` of an event view, and takes any other answer for complete.
-        on_error: gives what the reader is told of an error; None tells `BROKE_OFF`.
+        on_error: gives what the reader is told of an error; None tells `BROKE_OFF`, and so does one that raises, which
+            becomes a note of the error.
 
     Attributes:
         write: what encodes a text that comes next in less time than `encode`, or None; see `Encoder.write`.
@@ -94,7 +95,7 @@ class AnswerFrames:
         """
         self.write = None
         if error is not None:
-            return b"".join(self._encoder.fail(BROKE_OFF if self._on_error is None else self._on_error(error)))
+            return b"".join(self._encoder.fail(self._told(error)))
         complete = self._is_complete()
         return b"".join([*self._encoder.feed(self._resolver.close()), *self._encoder.close(complete=complete)])
 
@@ -106,6 +107,14 @@ class AnswerFrames:
         frames = self._encoder.feed(events)
         self.write = None if self._resolver.pending else self._encoder.write
         return b"".join(frames)
+
+    def _told(self, error: Exception) -> str:
+        """Say what the reader is told of an error. One of `on_error` must not leave the answer without an end."""
+        try:
+            return BROKE_OFF if self._on_error is None else self._on_error(error)
+        except Exception as failure:  # noqa: BLE001  # who raises the error behind the end tells of both
+            error.add_note(f"on_error failed: {failure!r}")
+            return BROKE_OFF
 
     def _is_complete(self) -> bool:
         if self._complete is None:
