@@ -4,7 +4,7 @@ import json
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from http.client import HTTPConnection, IncompleteRead
 from typing import Any
 from urllib.parse import urlsplit
@@ -541,6 +541,44 @@ def test_logs_hold_neither_keys_nor_content(relay: Served, caplog: pytest.LogCap
             time.sleep(0.01)
     assert "2 citations, 1 malformed" in caplog.text
     assert not any(word in caplog.text for word in ("secret", "query", "guest", "Yes", "block1"))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nguest secret\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length: secret\r\n\r\n",
+        b"secret guest\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\nguest\r\nsecret",
+        b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n3\r\n{{{secret\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\nsecret",
+        b"",
+    ],
+    ids=["header", "length", "no HTTP", "chunk", "end of chunk", "short", "nothing"],
+)
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/other"])
+def test_what_is_wrong_with_an_upstream_is_told_without_what_came(
+    before_peer: Served, peer: Peer, caplog: pytest.LogCaptureFixture, path: str, answer: bytes
+) -> None:
+    def give(exchange: Exchange) -> None:
+        exchange.wfile.write(answer)
+        exchange.close_connection = True
+
+    peer.answer = give
+    with caplog.at_level("INFO", logger="streamcite.relay"):
+        with suppress(IncompleteRead):
+            post(before_peer, f"{path}?secret=query", ASKED, authorization="Bearer secret")
+        deadline = time.monotonic() + PATIENCE  # the last line is written when the answer is on its way
+        while not any(line.startswith("POST ") for line in told(caplog)):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    lines = told(caplog)
+    assert any(line.startswith("upstream: ") for line in lines)
+    assert not any(word in line for word in ("secret", "query", "guest", "other") for line in lines)
+
+
+def told(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.name == "streamcite.relay"]
 
 
 def test_web_pages_may_ask_only_where_they_are_let(answering: Server) -> None:

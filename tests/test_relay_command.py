@@ -4,7 +4,7 @@ import json
 import signal
 import subprocess
 from contextlib import closing
-from http.client import HTTPConnection
+from http.client import HTTPConnection, IncompleteRead
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -49,6 +49,22 @@ def test_it_lets_streams_finish_and_then_ends(peer: Peer, number: int) -> None:
         assert seen.endswith(b"data: [DONE]\n\n")
         assert relay.wait() in (-number, 128 + number)
     assert not any("Traceback" in line for line in relay.lines)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_stream_that_does_not_finish_in_time_is_cut_without_a_trace(peer: Peer, workers: str) -> None:
+    peer.gives(body(streamed(["It ", MARKER[:9]], None), done=False), ends=False)
+    with command("--upstream", peer.url, "--grace", "0", "--workers", workers) as relay:
+        with closing(HTTPConnection(urlsplit(relay.url).netloc, timeout=PATIENCE)) as connection:
+            connection.request("POST", "/v1/chat/completions", json.dumps({"stream": True}))
+            response = connection.getresponse()
+            assert b"It " in response.read1()
+            relay.end()
+            with pytest.raises(IncompleteRead):
+                response.read()
+        assert peer.left.acquire(timeout=PATIENCE)
+    assert any("stream left" in line for line in relay.lines)
+    assert all(line.startswith(("INFO: ", "ERROR: ", "WARNING: ", "\n")) for line in relay.lines)
 
 
 def test_a_cut_is_told_in_a_line(peer: Peer) -> None:

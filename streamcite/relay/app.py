@@ -88,20 +88,22 @@ class Relay:
         begin = time.perf_counter()
         target = target_of(scope["method"], path, self._upstream.prefix)
         api = (target and target.api) or "none"
-        if target is None:
-            await outgoing.refuse(400, "This path cannot be relayed.", "invalid_path")
-        elif b"websocket" in value_of(scope["headers"], b"upgrade").lower():
-            await outgoing.refuse(501, _NO_WEBSOCKETS, "no_websockets")
-        elif length_conflict(scope["headers"]):
-            await outgoing.refuse(400, "The request tells its length in more than one way.", "invalid_length")
-        elif sum(len(name) + len(value) for name, value in scope["headers"]) > self._config.max_head:
-            await outgoing.refuse(431, "The headers are too large.", "headers_too_large")
-        else:
-            incoming = Incoming(receive, self._config.body_timeout)
-            await _while_there(incoming, self._relay(scope, target, incoming, outgoing, self._upstream))
-        self.metrics.request(api, outgoing.status)
-        seconds = time.perf_counter() - begin
-        log.info("%s %s: %d, %.3f s", scope["method"], api, outgoing.status, seconds)
+        try:
+            if target is None:
+                await outgoing.refuse(400, "This path cannot be relayed.", "invalid_path")
+            elif b"websocket" in value_of(scope["headers"], b"upgrade").lower():
+                await outgoing.refuse(501, _NO_WEBSOCKETS, "no_websockets")
+            elif length_conflict(scope["headers"]):
+                await outgoing.refuse(400, "The request tells its length in more than one way.", "invalid_length")
+            elif sum(len(name) + len(value) for name, value in scope["headers"]) > self._config.max_head:
+                await outgoing.refuse(431, "The headers are too large.", "headers_too_large")
+            else:
+                incoming = Incoming(receive, self._config.body_timeout)
+                await _while_there(incoming, self._relay(scope, target, incoming, outgoing, self._upstream))
+        finally:  # also where an answer is cut
+            self.metrics.request(api, outgoing.status)
+            seconds = time.perf_counter() - begin
+            log.info("%s %s: %d, %.3f s", scope["method"], api, outgoing.status, seconds)
 
     async def _relay(
         self, scope: Scope, target: Target, incoming: Incoming, outgoing: Outgoing, upstream: Upstream

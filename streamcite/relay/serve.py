@@ -8,6 +8,7 @@ import logging
 import os
 import socket
 import tempfile
+from asyncio import CancelledError
 from contextlib import ExitStack
 from typing import Any
 
@@ -27,10 +28,13 @@ _BACKLOG = 2048
 
 
 class _NoNoise(logging.Filter):
-    """Leave out the trace of what was cut on purpose, which the relay has told in a line, and advice on WebSockets."""
+    """Leave out the trace of what was cut on purpose, which is told in a line, and advice on WebSockets.
+
+    A stream is cut where the upstream has cut its own, and where it does not end in the time that it has.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        is_cut = bool(record.exc_info) and isinstance(record.exc_info[1], RelayCut)  # type: ignore[index]
+        is_cut = bool(record.exc_info) and isinstance(record.exc_info[1], RelayCut | CancelledError)  # type: ignore[index]
         return not is_cut and not record.getMessage().startswith(("Unsupported upgrade", "No supported WebSocket"))
 
 

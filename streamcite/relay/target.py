@@ -11,8 +11,11 @@ from .apis import Api
 _CREATE = re.compile(r"/(chat/completions|responses)/?\Z")
 _RETRIEVE = re.compile(r"/(chat/completions|responses)/[^/]+\Z")
 _APIS: dict[str, Api] = {"chat/completions": "chat", "responses": "responses"}
-# A segment of dots leads out of what the upstream's URL names, also where a dot is spelled as an escape.
-_DOTS = re.compile(r"(?:\.|%2[eE]){1,2}")
+# What a server may take for a slash when it has read the escapes.
+_SLASH = re.compile(r"/|%2[fF]|%5[cC]")
+# A segment of dots leads out of what the upstream's URL names, also where a dot is spelled as an escape, and where
+# parameters stand behind it, which some servers leave out.
+_DOTS = re.compile(r"(?:\.|%2[eE]){1,2}(?:(?:;|%3[bB]).*)?", re.DOTALL)
 
 
 class Target(NamedTuple):
@@ -40,7 +43,7 @@ def target_of(method: str, path: str, prefix: str) -> Target | None:
     Returns:
         Where; None if the path is none, or leads out of the prefix.
     """
-    if not path.startswith("/") or "\\" in path or any(_DOTS.fullmatch(segment) for segment in path.split("/")):
+    if not path.startswith("/") or "\\" in path or any(map(_DOTS.fullmatch, _SLASH.split(path))):
         return None
     created = _CREATE.search(path) if method == "POST" else None
     found = created or (_RETRIEVE.search(path) if method == "GET" else None)

@@ -100,7 +100,13 @@ class Upstream:
         except TimeoutError as error:
             raise UnreachableError(type(error).__name__, slow=True) from error
         except (aiohttp.ClientError, ValueError, OSError) as error:
-            raise UnreachableError(f"{type(error).__name__}: {error}", slow=False) from error
+            raise UnreachableError(_told(error), slow=False) from error
+
+
+def _told(error: Exception) -> str:
+    """Tell of an error what is of no request: its messages may quote the URL, with its query, and what came."""
+    said = error.strerror if isinstance(error, OSError) else None
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
 async def _pieces(body: bytes) -> AsyncIterator[bytes]:
@@ -133,7 +139,7 @@ class Answer:
         try:
             return await self._response.content.readany()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise CutError(f"{type(error).__name__}: {error}") from error
+            raise CutError(_told(error)) from error
 
     def close(self) -> None:
         """Close the connection, unless the body was read to its end."""
