@@ -15,6 +15,7 @@ from markdown_it.token import Token
 from benchmarks import render as benchmark
 from benchmarks import timing
 from streamcite import CitationParser, Cited, Resolved, ResolvedEvent, Resolver, Source, parse
+from streamcite.render.allowance import Allowance
 from streamcite.render.context import Context, find_cut
 from streamcite.render.html import redraw_citations, render_html
 from streamcite.render.live import BlockPatch, LiveHtml, RendererClosed
@@ -359,3 +360,25 @@ def test_what_cannot_be_cut_is_not() -> None:
     assert find_cut("- a\n- b", Context(), read("- a\n- b"), read) is not None
     assert find_cut("? a\n? b", Context(), read("- a\n- b"), read) is None  # its items are not found
     assert find_cut("[a]: https://a.example", Context(), [], read) is None
+
+
+@pytest.mark.parametrize("text", ["x", "word ", "é "])
+@pytest.mark.parametrize("begin", ["", "- ", "> "])
+def test_a_long_line_is_not_copied_again_and_again(begin: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one delta: what is looked at of it is in proportion to its length."""
+    looked_at = []
+    take = Allowance.take
+
+    def counted(self: Allowance, text: str) -> int:
+        looked_at.append(len(text))
+        return take(self, text)
+
+    monkeypatch.setattr(Allowance, "take", counted)
+    totals = []
+    for length in (100_000, 400_000):
+        looked_at.clear()
+        live = LiveHtml()
+        live.feed([begin + text * (length // len(text))])
+        live.close()
+        totals.append(sum(looked_at))
+    assert 0 < totals[1] <= 6 * totals[0]

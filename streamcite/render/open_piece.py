@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
     from markdown_it.utils import EnvType  # not in all versions
 
-_LINES = re.compile(r"\n|[^\n]+")
+# A line is taken in stretches, so that what is left of a long one is not copied again and again.
+_STRETCH = 16384  # code points
+_LINES = re.compile(rf"\n|[^\n]{{1,{_STRETCH}}}")
 _BEHIND_CITATION = re.compile(r"[ .,]|\w")
 
 
@@ -73,7 +75,7 @@ class OpenPiece:
             source.parts.append(text)
             source.length += size
             tail.add(text)
-        elif text and "\n" not in text:
+        elif text and "\n" not in text and len(text) <= _STRETCH:
             self._write_line(text)
         else:
             for part in _LINES.findall(text):
