@@ -352,6 +352,15 @@ def test_a_stream_that_breaks_ends_as_a_cut(peer: Peer, name: str, kind: str) ->
         assert relay.tasks() < 8
 
 
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/other"])
+@pytest.mark.parametrize("status", [101, 600, 999])
+def test_a_status_that_cannot_be_sent_on(before_peer: Served, peer: Peer, path: str, status: int) -> None:
+    peer.answer = lambda exchange: exchange.refuse(status)
+    response, data = post(before_peer, path, ASKED)
+    assert (response.status, json.loads(data)["error"]["code"]) == (502, "upstream_unreachable")
+    assert before_peer.tasks() < 8
+
+
 def test_an_answer_that_is_no_stream_and_breaks(before_peer: Served, peer: Peer) -> None:
     def give(exchange: Exchange) -> None:
         exchange.send_response(200)

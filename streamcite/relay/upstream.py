@@ -17,6 +17,8 @@ _KEEP_ALIVE = 15.0
 _READ_SIZE = 2**16
 # What the client has sent is what is sent on, and nothing else.
 _ADDED = ("accept", "accept-encoding", "content-type", "user-agent")
+# Another connection's protocol was not asked for, and what HTTP has no class for cannot be sent on.
+_STATUSES = range(200, 600)
 
 
 class UnreachableError(Exception):
@@ -87,20 +89,22 @@ class Upstream:
         """
         target = URL(f"{self._origin}{path}{'?' + query.decode('ascii', 'replace') if query else ''}", encoded=True)
         try:
-            return Answer(
-                await self._session.request(
-                    method,
-                    target,
-                    headers=[(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers],
-                    data=_pieces(body) if isinstance(body, bytes) and len(body) > _READ_SIZE else body,
-                    allow_redirects=False,
-                    auto_decompress=decoded,
-                )
+            response = await self._session.request(
+                method,
+                target,
+                headers=[(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers],
+                data=_pieces(body) if isinstance(body, bytes) and len(body) > _READ_SIZE else body,
+                allow_redirects=False,
+                auto_decompress=decoded,
             )
         except TimeoutError as error:
             raise UnreachableError(type(error).__name__, slow=True) from error
         except (aiohttp.ClientError, ValueError, OSError) as error:
             raise UnreachableError(_told(error), slow=False) from error
+        if response.status not in _STATUSES:
+            response.close()
+            raise UnreachableError(f"status {response.status}", slow=False)
+        return Answer(response)
 
 
 def _told(error: Exception) -> str:
