@@ -1,8 +1,10 @@
 import json
+import re
 from importlib.metadata import distribution
 from pathlib import Path
 
 import streamcite
+from tests.extras import NEEDS
 
 CHECKOUT = Path(__file__).parents[1] / "streamcite"
 
@@ -27,3 +29,11 @@ def test_the_files_of_the_package_are_installed_and_no_others() -> None:
         "..",
         "_editable_impl_streamcite.pth",
     }
+
+
+def test_each_extra_is_tried_by_itself() -> None:
+    extras = distribution("streamcite").metadata.get_all("Provides-Extra") or ()
+    assert {*NEEDS} == {"", *extras} - {"all"}
+    run = (CHECKOUT.parent / ".ci" / "run").read_text("utf-8")
+    (tried,) = re.findall(r'for extra in "" (.*); do', run)
+    assert {"", *tried.split()} == {*NEEDS}
