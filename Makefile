@@ -20,7 +20,7 @@ NPM := @ai-sdk/openai@^3.0.0 @copilotkit/aimock@~1.43.0 ai6@npm:ai@~6.0.326 ai7@
 	playwright-core@~1.55.0 typescript@~5.9.0
 # The modules whose every branch a test must take.
 CORE := annotations ask body choose driver event_streams events fields files format grammar guide history ids \
-	json_values links options parser prompt resolve source sources spacing stream surrogates units \
+	json_values links options parser prompt resolve source sources spacing stream surrogates units urls \
 	lint/bare lint/findings lint/inline lint/linter lint/markdown lint/punctuation lint/sentences \
 	markdown/contents markdown/leaves \
 	material/content material/joining material/messages material/read material/render material/safe material/scan \

@@ -18,6 +18,7 @@ from .links import Cited, Link
 from .resolve import Resolver
 from .source import Source, check_sources
 from .units import line_range
+from .urls import is_safe_url
 
 Unit: TypeAlias = Literal["codepoint", "utf16"]
 When: TypeAlias = Literal["streamed", "final", "off"]
@@ -174,16 +175,22 @@ def _utf16_size(text: str) -> int:
 
 
 def chat_annotations(sources: Iterable[Source], offset: int) -> list[Annotation]:
-    """Give the annotations of a chat completion's message; those of sources with a URL, as it has no others."""
-    cited = [_url_citation(source, source.url, offset) for source in sources if source.url]
+    """Give the annotations of a chat completion's message; those of sources with a URL, as it has no others.
+
+    A URL that may be no link (`is_safe_url`) counts as none: whoever reads an annotation makes a link of it.
+    """
+    cited = [_url_citation(source, source.url, offset) for source in sources if source.url and is_safe_url(source.url)]
     return [{"type": "url_citation", "url_citation": place} for place in cited]
 
 
 def responses_annotations(sources: Iterable[Source], offset: int) -> list[Annotation]:
-    """Give the annotations of a response's text: of a URL, or else of a file that has the source's title as name."""
+    """Give the annotations of a response's text: of a URL, or else of a file that has the source's title as name.
+
+    A URL that may be no link counts as none, as in `chat_annotations`.
+    """
     return [
         {"type": "url_citation", **_url_citation(source, source.url, offset)}
-        if source.url
+        if source.url and is_safe_url(source.url)
         else {
             "type": "file_citation",
             "file_id": source.id,

@@ -131,12 +131,17 @@ def test_a_source_is_annotated_once_a_marker_and_in_the_shape_of_its_kind() -> N
 @pytest.mark.parametrize(
     ("source", "title", "filename"),
     [
-        (Source("s", title="T", url="u:1"), "T", None),
-        (Source("s", url="u:1"), "u:1", None),
-        (Source("s", title="", url="u:1"), "u:1", None),
+        (Source("s", title="T", url="https://u/"), "T", None),
+        (Source("s", url="https://u/"), "https://u/", None),
+        (Source("s", title="", url="https://u/"), "https://u/", None),
         (Source("s", title="T"), None, "T"),
         (Source("s"), None, "s"),
         (Source("s", url=""), None, "s"),
+        # What a browser would run, or cannot open, is no link.
+        (Source("s", title="T", url="javascript:alert(1)"), None, "T"),
+        (Source("s", url=" JaVa\tScRiPt:alert(1)"), None, "s"),
+        (Source("s", url="data:text/html,<script>"), None, "s"),
+        (Source("s", url="/docs/page"), None, "s"),
     ],
 )
 def test_a_source_without_a_title_or_a_url_is_named_by_what_it_has(

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from streamcite.render.hyperlinks import is_safe_url, markdown_link, markdown_text, one_line
+from streamcite.render.hyperlinks import markdown_link, markdown_text, one_line
+from streamcite.urls import is_safe_url
 
 # As it is written: what a reader does with a URL when it shows it is its own affair.
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])

@@ -426,3 +426,27 @@ def test_details_are_in_the_annotations_of_responses_only(name: str) -> None:
     seen = spliced([data], sources=ALL_SOURCES, details=True)
     assert seen.count(json.dumps(details, separators=(",", ":")).encode()) == (4 if name == "responses" else 0)
     assert b"streamcite" not in spliced([data], sources=ALL_SOURCES)
+
+
+@pytest.mark.parametrize("cut", ["by frame", "whole", "byte by byte"])
+def test_what_settles_a_marker_has_the_fields_of_the_event_that_came_last(cut: str) -> None:
+    def delta(text: str, number: int, spelling: str) -> bytes:
+        return (
+            f'data: {{{spelling},"type": "response.output_text.delta","item_id":"m","output_index":0,"content_index":0,'
+            f'"delta":{json.dumps(text)},"sequence_number":{number}}}\n\n'
+        ).encode()
+
+    # The third cannot be known again by its bytes, and the fourth is as the second.
+    once, again = '"q":1', '"q":2, "delta":"","sequence_number":7'
+    frames = [
+        delta("Hi \ue200c", 1, '"q":0'),
+        delta("i", 2, once),
+        delta("t", 3, again),
+        delta("e", 4, once),
+        b'data: {"type":"response.completed","sequence_number":5,"response":{"id":"r","status":"completed","output":[]}}\n\n',
+    ]
+    data = b"".join(frames)
+    pieces = {"by frame": frames, "whole": [data], "byte by byte": [data[at : at + 1] for at in range(len(data))]}
+    found = values(spliced(pieces[cut], malformed="keep", sources=SOURCES))
+    assert found == cleaned("responses", values(data), malformed="keep", sources=SOURCES)
+    assert found[1]["q"] == 1

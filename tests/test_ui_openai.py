@@ -18,6 +18,7 @@ from streamcite.sse import SSEDecoder
 from streamcite.ui.openai_chat import OpenAIChatEncoder, chat_completion
 from streamcite.ui.openai_responses import OpenAIResponsesEncoder, model_response
 from streamcite.ui.protocol import HEADERS, Encoder, new_encoder
+from streamcite.urls import is_safe_url
 from tests.http_peer import Peer
 from tests.linting import cite
 from tests.readers import Reader, ReadError, Readers, message_of, run_readers, without_parsed
@@ -94,7 +95,7 @@ def test_annotations_stand_where_the_citations_do(text: str, cuts: list[int]) ->
             "url_citation": {"start_index": at, "end_index": at, "url": source.url, "title": title},
         }
         for at, source in places
-        if source.url
+        if source.url and is_safe_url(source.url)
         for title in [source.title or source.url]
     ]
 

@@ -105,6 +105,7 @@ class EventCleaner:
         self._text: Text | None = None  # the one of the events that are as `_like`,
         self._alike: Alike | None = None
         self._like = ServerSentEvent(b"")
+        self._like_value: dict[str, Any] = {}
         self.changed: int = 0
         self._ended = False
         self._settled = True  # whether nothing is held nor waits
@@ -181,13 +182,14 @@ class EventCleaner:
         elif self.skipped:
             self.read_skipped()
         if not (new := self._text.feed(delta)):  # it is held
+            self._text.template = self._like_value  # all that it has but its text
             self.changed += 1
             self.watches, self._settled, self.quiet, self.plain = True, False, False, False
             self._cleaner.leave_out()
             self._shift = self._cleaner.shift
             return b""
         payload = self._alike.payload(frame)
-        value = self._from_json(payload)
+        value = self._text.template = self._from_json(payload)
         if self._partial and self._api == "responses":
             self._cleaner.skip_to(value)
         self._sent.append((value, self._like._replace(data=payload), frame))
@@ -228,7 +230,7 @@ class EventCleaner:
     def _learn(self, text: Text, value: dict[str, Any], event: ServerSentEvent, frame: bytes) -> None:
         """Know events again that are as one of which nothing was left."""
         if self._alike is not None and self._alike.learn(frame, event.data, value.get("sequence_number")):
-            self._text, self._like = text, event
+            self._text, self._like, self._like_value = text, event, value
 
     def _begin(self, api: Api) -> None:
         """Make the core, which has read nothing."""

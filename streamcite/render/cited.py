@@ -10,8 +10,9 @@ from itertools import chain
 from streamcite.links import Link
 from streamcite.source import Source
 from streamcite.units import line_range
+from streamcite.urls import is_safe_url
 
-from .hyperlinks import is_safe_url, one_line
+from .hyperlinks import one_line
 
 # As much of a block as tells a reader which it is, in code points.
 _EXCERPT = 240

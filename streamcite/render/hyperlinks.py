@@ -6,11 +6,7 @@ import re
 from urllib.parse import quote
 
 from streamcite.surrogates import replace_surrogates
-
-# Only what opens a page or a letter. A control in it, which a browser would leave out, could hide another scheme.
-_SAFE = re.compile(
-    r"(?:https?://[^/\\?#\x00-\x20\x7f-\x9f]|mailto:[^\x00-\x20\x7f-\x9f])[^\x00-\x1f\x7f-\x9f]*", re.IGNORECASE
-)
+from streamcite.urls import is_safe_url
 
 # What could end a destination, or a span of code or a cell of a table round it; and what no URL has.
 _NO_URL = re.compile(r'[\s<>\\|`"^{}]')
@@ -24,11 +20,6 @@ _SPECIAL = re.compile(r"[\\`*_\[\]<>&|~$^]|!(?=\[)|:(?=//)|(?<=www)\.|@", re.IGN
 
 # Characters that are not seen, but change how all that stands behind them is.
 _UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
-
-
-def is_safe_url(url: str) -> bool:
-    """Say whether a URL may be a link: one of the schemes http, https and mailto, without controls."""
-    return bool(_SAFE.fullmatch(url))
 
 
 def markdown_link(label: str, url: str) -> str:

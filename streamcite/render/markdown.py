@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from typing import Literal, TypeAlias, get_args
 
 from streamcite.links import Cited, Link, Resolved, ResolvedEvent
+from streamcite.urls import is_safe_url
 
 from .cited import CitedSource
 from .flow import Flow
-from .hyperlinks import is_safe_url, markdown_link, markdown_text
+from .hyperlinks import markdown_link, markdown_text
 from .stage import Renderer, RendererClosed, Waiting
 
 __all__ = ["MarkdownRenderer", "MarkdownStyle", "RendererClosed", "render_markdown"]

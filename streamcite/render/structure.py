@@ -16,8 +16,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from streamcite.markdown.leaves import Leaves, block_reader
-
-from .hyperlinks import is_safe_url
+from streamcite.urls import is_safe_url
 
 if TYPE_CHECKING:
     from markdown_it.utils import EnvType  # not in all versions

@@ -20,10 +20,11 @@ from rich.theme import Theme
 
 from streamcite.links import Cited, Link, Resolved
 from streamcite.surrogates import replace_surrogates, split_half
+from streamcite.urls import is_safe_url
 
 from .cited import CitedSource
 from .controls import without_controls
-from .hyperlinks import is_safe_url, one_line
+from .hyperlinks import one_line
 from .pieces import Pieces
 from .rich_markdown import columns, markdown
 from .stage import Renderer, RendererClosed

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, TypeAlias
 
 from streamcite.events import check_iterable
 from streamcite.links import Cited, ResolvedEvent, to_dict
-from streamcite.render.hyperlinks import is_safe_url
 from streamcite.source import Source
 from streamcite.sse import encode, encode_json
+from streamcite.urls import is_safe_url
 
 from .places import Placed, Places
 from .protocol import HEADERS, Encoder

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 from streamcite.events import check_iterable
 from streamcite.links import ResolvedEvent, to_dict
-from streamcite.render.hyperlinks import is_safe_url
 from streamcite.sse import encode_json
+from streamcite.urls import is_safe_url
 
 from .places import Placed, Places
 from .protocol import Encoder
