@@ -76,7 +76,7 @@ def test_nothing_public_is_left_out() -> None:
             "material",
             ["Change", "Material", "read_material", "render_blocks", "render_messages", "render_tool_result"],
         ),
-        ("relay", ["CleanSSE", "Found", "Splice", "SpliceClosed"]),
+        ("relay", ["CleanSSE", "Found", "Splice", "SpliceClosed", "StreamTooLong"]),
         ("sse", ["DecoderClosed", "LineTooLong", "SSEDecoder", "ServerSentEvent", "encode", "encode_json"]),
         ("testing", ["RecordedAnswer", "Server", "recorded_answers", "serve", "token_deltas"]),
     ],

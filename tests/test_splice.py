@@ -443,7 +443,7 @@ def test_what_settles_a_marker_has_the_fields_of_the_event_that_came_last(cut: s
         delta("i", 2, once),
         delta("t", 3, again),
         delta("e", 4, once),
-        b'data: {"type":"response.completed","sequence_number":5,"response":{"id":"r","status":"completed","output":[]}}\n\n',
+        b'data: {"type":"response.completed","sequence_number":5,"response":{"status":"completed","output":[]}}\n\n',
     ]
     data = b"".join(frames)
     pieces = {"by frame": frames, "whole": [data], "byte by byte": [data[at : at + 1] for at in range(len(data))]}

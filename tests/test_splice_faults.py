@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from streamcite import Source
-from streamcite.relay import Splice, SpliceClosed, cleaner
+from streamcite.relay import Splice, SpliceClosed, StreamTooLong, cleaner
 from streamcite.sse import LineTooLong
 from tests import responses_streams as rs
 from tests.chats import MARKER, choice, chunk, streamed
@@ -162,6 +162,39 @@ def test_what_is_too_long_is_a_named_error_behind_what_was_held(piece: bytes) ->
         splice.close()
     with pytest.raises(SpliceClosed):
         splice.feed(b"")
+
+
+@every_api
+@pytest.mark.parametrize(
+    "text", ["It ", "x" * 3000, TEXT, "\ue200cite\ue202turn0file1"], ids=["short", "long", "cited", "held"]
+)
+@pytest.mark.parametrize("options", [{}, {"sources": rs.SOURCES}], ids=["without sources", "with sources"])
+def test_a_stream_without_an_end_is_a_named_error(
+    name: str, text: str, options: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cleaner, "MAX_KEPT", 5_000)
+    monkeypatch.setattr(cleaner, "MAX_STREAM", 100_000)
+    splice = Splice(**options)
+    error = None
+    objects = streamed([text]) if name == "chat" else stream_of(message(text))
+    at = next(number for number, each in enumerate(objects) if json.dumps(text)[1:-1] in json.dumps(each))
+    opening = body(objects[:at], done=False)
+    splice.feed(opening)
+    fed = len(opening)
+    delta = body([objects[at]], done=False)
+    for _ in range(2_000):
+        fed += len(delta)
+        try:
+            splice.feed(delta)
+        except StreamTooLong as raised:
+            error = raised
+            break
+    assert error is not None
+    assert 100_000 < fed < 100_000 + 3 * (5_000 + len(delta))
+    with pytest.raises(StreamTooLong):
+        splice.feed(b"")
+    with pytest.raises(StreamTooLong):
+        splice.close()
 
 
 def test_comments_without_end_are_not_gathered() -> None:

@@ -2,6 +2,6 @@
 
 from .clean_sse import CleanSSE
 from .found import Found
-from .splice import Splice, SpliceClosed
+from .splice import Splice, SpliceClosed, StreamTooLong
 
-__all__ = ["CleanSSE", "Found", "Splice", "SpliceClosed"]
+__all__ = ["CleanSSE", "Found", "Splice", "SpliceClosed", "StreamTooLong"]

@@ -22,7 +22,7 @@ from .headers import FINDINGS, stream_headers, to_client
 from .memory import Memory
 from .metrics import Metrics
 from .outgoing import Outgoing
-from .splice import Splice
+from .splice import Splice, StreamTooLong
 from .upstream import Answer, CutError
 from .whole import clean_body
 
@@ -120,10 +120,10 @@ class Answers:
             else:
                 await outgoing.end(splice.close() + self._note(splice, findings=wanted.findings))
                 end = "done"
-        except (CutError, LineTooLong, TimeoutError) as error:
+        except (CutError, LineTooLong, StreamTooLong, TimeoutError) as error:
             if end != "done":
                 end = "cut"
-                await write(splice.close(stopped=True) if not isinstance(error, LineTooLong) else b"")
+                await write(splice.close(stopped=True) if not isinstance(error, ValueError) else b"")
                 raise CutError(str(error)) from error
         finally:
             self._metrics.open.discard(splice)

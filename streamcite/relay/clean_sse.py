@@ -64,7 +64,7 @@ class CleanSSE(AsyncShell[bytes]):
 
     Raises:
         TypeError, ValueError: as `Splice`; TypeError: ``stream`` is no asynchronous iterable. While iterating,
-            `LineTooLong` of `streamcite.sse`.
+            `LineTooLong` of `streamcite.sse` and `StreamTooLong`.
     """
 
     __slots__ = ()

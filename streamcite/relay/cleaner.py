@@ -39,6 +39,8 @@ from .written import Render, Written
 
 # So many bytes of events that were not read are kept: 16,000 chunks of chat, more than nearly every answer has.
 MAX_KEPT = 4 * 2**20
+# So many bytes of events one stream may have: an answer of a million tokens has fewer. What came is known to its end.
+MAX_STREAM = 2**28
 _NUMBER = b'"sequence_number":'
 _LF = ord("\n")
 _BOM = b"\xef\xbb\xbf"
@@ -62,6 +64,7 @@ class EventCleaner:
         watches: whether the server's own annotations must be read, as they would be moved or numbered.
         skipped: the frames that were not read; if the core is partial, all that came.
         room: for how many more bytes of these there is room.
+        left: how many more bytes of events may come; below 0 when too many have.
         changed: how many events were left out, put in, or encoded anew.
 
     Raises:
@@ -97,6 +100,7 @@ class EventCleaner:
         self._from_json = json_reader()
         self.skipped: list[bytes] = []
         self.room: int = MAX_KEPT
+        self.left: int = MAX_STREAM
         self._sent: list[tuple[dict[str, Any], ServerSentEvent, bytes]] = []  # those that wait in the core
         self._max_waiting = max_waiting
         self._named = False  # whether the frames name the types of the events
@@ -122,6 +126,8 @@ class EventCleaner:
         Returns:
             The frames, or one with another number in it; None: it must be read.
         """
+        if self.left < 0:
+            return None
         if self._shift and (passed := _renumbered(frames, self._shift)):
             if self._needs_deltas and b'.delta"' not in frames:
                 return None
@@ -179,8 +185,10 @@ class EventCleaner:
             return None
         if self._partial:
             self.keep(frame)
-        elif self.skipped:
-            self.read_skipped()
+        else:
+            self.left -= len(frame)
+            if self.skipped:
+                self.read_skipped()
         if not (new := self._text.feed(delta)):  # it is held
             self._text.template = self._like_value  # all that it has but its text
             self.changed += 1
@@ -215,6 +223,8 @@ class EventCleaner:
             self.keep(frame.removeprefix(_BOM))
             if self._api == "responses":
                 self._cleaner.skip_to(value)
+        else:
+            self.left -= len(frame)
         self._named = event.event is not None and event.event == value.get("type")
         self._sent.append((value, event, frame))
         given = self._cleaner.read(value)
@@ -283,6 +293,7 @@ class EventCleaner:
         if self._partial and self._api is not None:
             self._partial = False
             self._begin(self._api)
+        self.left -= MAX_KEPT - self.room
         self.room = MAX_KEPT
         if not self.skipped:
             return

@@ -36,6 +36,10 @@ _LINES = re.compile(rb"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _endswith = bytes.endswith  # looked up on the class, it raises TypeError for what is no bytes
 
 
+class StreamTooLong(ValueError):
+    """Raised by `Splice.feed` for a stream of more events than an answer has, so that no text grows without an end."""
+
+
 class SpliceClosed(RuntimeError):
     """Raised by `Splice.feed` after `Splice.close`: a mistake in the program, never of the input."""
 
@@ -119,7 +123,7 @@ class Splice:
         self._frame = bytearray()  # the whole lines of the open frame, comments not counted, as they came,
         self._line = bytearray()  # and the line that has not ended
         self._quiet = False  # whether whole frames without markup need not be read
-        self._failure: LineTooLong | None = None
+        self._failure: LineTooLong | StreamTooLong | None = None
         self._closed = False
 
     def feed(self, data: bytes) -> bytes:
@@ -134,6 +138,7 @@ class Splice:
         Raises:
             LineTooLong: a line, or a frame, is longer than ``max_line``. What came before has been given by then, and
                 what was held: if this call has any, it is returned, and the error raised by the next.
+            StreamTooLong: there were more than 256 MiB of events, as above.
             SpliceClosed: `close` was called before.
             TypeError: the data is no ``bytes``.
         """
@@ -150,6 +155,7 @@ class Splice:
                     events.room -= len(data)
                     if events.room < 0:
                         events.read_skipped()
+                        self._quiet = events.left >= 0
                     return data
         except TypeError:
             pass
@@ -190,7 +196,7 @@ class Splice:
             markup. From a second call on nothing.
 
         Raises:
-            LineTooLong: it is still to be raised.
+            LineTooLong, StreamTooLong: it is still to be raised.
         """
         if self._closed:
             return b""
@@ -203,6 +209,8 @@ class Splice:
         return self._events.end(stopped=stopped) + rest
 
     def _feed_part(self, data: bytes) -> bytes:
+        if self._events.left < 0:
+            return self._fail(StreamTooLong("the stream has more bytes of events than are read"), [])
         open_before = self._line or self._decoder.in_frame
         if not open_before and (passed := self._events.read_alike(data)) is not None:
             self._quiet = self._events.quiet
@@ -218,14 +226,19 @@ class Splice:
                 self._read_lines(data[:begin], cleaned)
                 self._read_frames(data[begin:], cleaned)
         except LineTooLong as error:
-            self._failure = error
-            cleaned.append(self._events.end(stopped=True))
-            self._frame.clear()
-            self._line.clear()
-        self._quiet = self._events.quiet and not (self._failure or self._line or self._decoder.in_frame)
+            return self._fail(error, cleaned)
+        self._quiet = self._events.quiet and not (self._line or self._decoder.in_frame)
+        return b"".join(cleaned)
+
+    def _fail(self, error: LineTooLong | StreamTooLong, cleaned: list[bytes]) -> bytes:
+        """End the stream; raise the error, unless there is something to be given before."""
+        self._failure, self._quiet = error, False
+        cleaned.append(self._events.end(stopped=True))
+        self._frame.clear()
+        self._line.clear()
         given = b"".join(cleaned)
-        if self._failure is not None and not given:
-            raise self._failure
+        if not given:
+            raise error
         return given
 
     def _read_frames(self, data: bytes, cleaned: list[bytes]) -> None:
