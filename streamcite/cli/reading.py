@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -51,11 +51,11 @@ class Reading:
             report(f"{more} more files are skipped")
 
 
-def _with_bar(files: Sequence[Path]) -> Iterator[Path]:
+def _with_bar(files: Sequence[Path]) -> Iterable[Path]:
     """Iterate, with a bar on standard error where that is a terminal; it goes when all is read."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return files
     from rich.console import Console
     from rich.progress import track
 
-    silent = sys.stderr is None or not sys.stderr.isatty()
-    console = Console(stderr=True)
-    yield from track(files, "Reading", console=console, transient=True, disable=silent)
+    return track(files, "Reading", console=Console(stderr=True), transient=True)
