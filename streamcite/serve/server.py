@@ -27,7 +27,9 @@ class Server(uvicorn.Server):
 
     def __init__(self, app: ASGIApp, *, ready: Callable[[], None]) -> None:
         super().__init__(
-            uvicorn.Config(app, loop="asyncio", http="h11", log_level="error", timeout_graceful_shutdown=_GRACE)
+            uvicorn.Config(
+                app, loop="asyncio", http="h11", ws="none", log_level="error", timeout_graceful_shutdown=_GRACE
+            )
         )
         self._ready = ready
 
