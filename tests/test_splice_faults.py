@@ -197,6 +197,17 @@ def test_a_stream_without_an_end_is_a_named_error(
         splice.close()
 
 
+@pytest.mark.parametrize("options", [{}, {"sources": rs.SOURCES}], ids=["without sources", "with sources"])
+def test_texts_without_end_are_a_named_error(options: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cleaner, "MAX_TEXTS", 100)
+    splice = Splice(**options)
+    for number in range(101):
+        splice.feed(body([chunk(choice(UNCLOSED, number))], done=False))
+    with pytest.raises(StreamTooLong):
+        while True:  # what is held is given first
+            assert splice.feed(body([chunk(choice("x"))], done=False))
+
+
 def test_comments_without_end_are_not_gathered() -> None:
     splice = Splice(max_line=1_000)
     for front in (begun("chat"), b"data: {\n"):

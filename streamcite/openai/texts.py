@@ -106,6 +106,11 @@ class TextsCore(ABC):
         return True
 
     @property
+    def text_count(self) -> int:
+        """Give how many texts have begun."""
+        return len(self._texts)
+
+    @property
     def held_size(self) -> int:
         """Give how many characters are held, of all texts."""
         return sum(len(text.held) for text in self._texts.values())

@@ -41,6 +41,8 @@ from .written import Render, Written
 MAX_KEPT = 4 * 2**20
 # So many bytes of events one stream may have: an answer of a million tokens has fewer. What came is known to its end.
 MAX_STREAM = 2**28
+# So many texts (choices, parts of items) one stream may have; each keeps a parser.
+MAX_TEXTS = 2**12
 _NUMBER = b'"sequence_number":'
 _LF = ord("\n")
 _BOM = b"\xef\xbb\xbf"
@@ -64,7 +66,7 @@ class EventCleaner:
         watches: whether the server's own annotations must be read, as they would be moved or numbered.
         skipped: the frames that were not read; if the core is partial, all that came.
         room: for how many more bytes of these there is room.
-        left: how many more bytes of events may come; below 0 when too many have.
+        left: how many more bytes of events may come; below 0 when too many have, or too many texts.
         changed: how many events were left out, put in, or encoded anew.
 
     Raises:
@@ -228,6 +230,8 @@ class EventCleaner:
         self._named = event.event is not None and event.event == value.get("type")
         self._sent.append((value, event, frame))
         given = self._cleaner.read(value)
+        if self._core is not None and self._core.text_count > MAX_TEXTS:
+            self.left = -1
         cleaned = self._frames_of(given)
         if not (given or self._sent):
             self.changed += 1

@@ -138,7 +138,7 @@ class Splice:
         Raises:
             LineTooLong: a line, or a frame, is longer than ``max_line``. What came before has been given by then, and
                 what was held: if this call has any, it is returned, and the error raised by the next.
-            StreamTooLong: there were more than 256 MiB of events, as above.
+            StreamTooLong: there were more than 256 MiB of events, or 4,096 texts, as above.
             SpliceClosed: `close` was called before.
             TypeError: the data is no ``bytes``.
         """
@@ -210,7 +210,7 @@ class Splice:
 
     def _feed_part(self, data: bytes) -> bytes:
         if self._events.left < 0:
-            return self._fail(StreamTooLong("the stream has more bytes of events than are read"), [])
+            return self._fail(StreamTooLong("the stream has more events, or texts, than are read"), [])
         open_before = self._line or self._decoder.in_frame
         if not open_before and (passed := self._events.read_alike(data)) is not None:
             self._quiet = self._events.quiet
