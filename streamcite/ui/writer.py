@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from streamcite.annotations import Unit, size_in
@@ -76,10 +76,10 @@ class TextWriter:
         texts = kept if kept is not None else []
         add = texts.append
         taken = len(texts)
-        if kept is not None:
-            self.write, self._take = write_and_keep, take_kept
-        else:
-            self.write, self._take = (write if between else write_unnumbered), take
+        self.write: Callable[[str], bytes] = (
+            write_and_keep if kept is not None else write if between else write_unnumbered
+        )
+        self._take = take if kept is None else take_kept
 
     def taken(self) -> int:
         """Give how much text was written since this was asked last, or else was added to what is kept."""
