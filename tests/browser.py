@@ -97,6 +97,7 @@ class Browser:
 @contextmanager
 def run_browser() -> Iterator[Browser]:
     chromium = shutil.which("chromium")
+    # `make test` works where this is missing, and says so; CI installs it, and fails on a skip.
     if chromium is None:
         pytest.skip("chromium is not installed")
     if not (INSTALLED / "node_modules" / "playwright-core").exists():

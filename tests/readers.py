@@ -59,6 +59,7 @@ class Readers:
 
 @contextmanager
 def run_readers() -> Iterator[Readers]:
+    # `make test` works where this is missing, and says so; CI installs it, and fails on a skip.
     if not (INSTALLED / "node_modules" / "ai7").exists():
         pytest.skip("ai and openai of npm are not installed: make .venv/upstreams.stamp")
     script = Path(__file__).with_suffix(".mjs")

@@ -27,7 +27,7 @@ EXCEPTIONS = {
     r"relay/(?:alike|answers|app|clean_sse|incoming|metrics|outgoing|protocol|serve|upstream)|serve/(?:app|server)": (
         "reads connections"
     ),
-    r"relay/(?:cleaner|marks|splice|written)": "is tested with every cut, and with faults, as slow as that",
+    r"relay/(?:cleaner|marks|rewriting|splice|written)": "is tested with every cut, and with faults, as slow as that",
     r"ui/(?:asgi|redis_.*)": "is tested with real servers and stores",
 }
 

@@ -27,6 +27,7 @@ ANSWER = recorded_answers()["english"]
 
 @pytest.fixture(autouse=True)
 def frameworks() -> None:
+    # `make test` works where this is missing, and says so; CI installs it, and fails on a skip.
     if not PYTHON.exists():
         pytest.skip("the frameworks of the examples are not installed: make .venv/examples.stamp")
 

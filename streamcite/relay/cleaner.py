@@ -11,7 +11,6 @@ change, and mostly never do. Such events are kept as they came, and read when so
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -29,12 +28,13 @@ from streamcite.openai.stage import NewStage
 from streamcite.openai.text import Text
 from streamcite.options import ParserOptions
 from streamcite.spacing import Spacing, tidier
-from streamcite.sse import ServerSentEvent, SSEDecoder, encode, encode_json
+from streamcite.sse import ServerSentEvent, SSEDecoder
 
 from .alike import Alike
 from .apis import Api, api_of
 from .found import Found, find
 from .marks import BACKSLASH
+from .rewriting import encoded, hosts, renumbered
 from .written import Render, Written
 
 # So many bytes of events that were not read are kept: 16,000 chunks of chat, more than nearly every answer has.
@@ -43,8 +43,6 @@ MAX_KEPT = 4 * 2**20
 MAX_STREAM = 2**28
 # So many texts (choices, parts of items) one stream may have; each keeps a parser.
 MAX_TEXTS = 2**12
-_NUMBER = b'"sequence_number":'
-_LF = ord("\n")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -130,7 +128,7 @@ class EventCleaner:
         """
         if self.left < 0:
             return None
-        if self._shift and (passed := _renumbered(frames, self._shift)):
+        if self._shift and (passed := renumbered(frames, self._shift)):
             if self._needs_deltas and b'.delta"' not in frames:
                 return None
             self.keep(frames)  # it is flat, and so without annotations
@@ -290,7 +288,7 @@ class EventCleaner:
                 if fields(choice).get("finish_reason"):
                     return True
         may_host = payload.find(b"annotation") >= 0 or (BACKSLASH in payload and payload.find(b"\\u00") >= 0)
-        return may_host and _hosts(value)
+        return may_host and hosts(value)
 
     def read_skipped(self) -> None:
         """Let the core read what was skipped; a partial one gives way to one that reads all from the beginning."""
@@ -339,14 +337,14 @@ class EventCleaner:
         if number is None:
             self.changed += 1
             self.watches = True
-            return _encoded(item, event=item.get("type") if self._named else None, escaped=True)
+            return encoded(item, event=item.get("type") if self._named else None, escaped=True)
         _, event, frame = self._sent.pop(number)
         if self._is_of(event.data, item):
             return frame
         self.changed += 1
         self.watches = True
         retry = b"" if event.retry is None else b"retry: %d\n" % event.retry
-        return retry + _encoded(item, event=event.event, id=event.id, escaped=event.data.isascii())
+        return retry + encoded(item, event=event.event, id=event.id, escaped=event.data.isascii())
 
     def _is_of(self, payload: bytes, item: dict[str, Any]) -> bool:
         """Say whether a payload is still what this holds."""
@@ -354,51 +352,3 @@ class EventCleaner:
             return bool(self._from_json(payload) == item)
         except ValueError:
             return bool(read_any_json(payload) == item)
-
-
-def _hosts(value: Any) -> bool:
-    """Say whether there is an annotation of the server's in an event."""
-    values = [value]
-    while values:
-        value = values.pop()
-        if isinstance(value, dict):
-            if value.get("annotations") or "annotation" in value:
-                return True
-            values += value.values()
-        elif isinstance(value, list):
-            values += value
-    return False
-
-
-def _encoded(value: Any, *, event: str | None, id: str | None = None, escaped: bool) -> bytes:
-    """Encode a frame; with escapes for all but ASCII where what came had them."""
-    if not escaped:
-        try:
-            return encode_json(value, event=event, id=id)
-        except ValueError:  # a number that JSON has not, but some servers write
-            pass
-    return encode(json.dumps(value, separators=(",", ":")), event=event, id=id)
-
-
-def _renumbered(frame: bytes, shift: int) -> bytes | None:
-    """Move the number of an event that is one flat object in one line; None if it is none, or has no number."""
-    begin = frame.find(b"{")
-    at = frame.rfind(_NUMBER)  # of two the last counts
-    if not (
-        0 < begin < at
-        and begin == frame.rfind(b"{")
-        and frame.startswith(b"data: ", begin - 6)
-        and (begin == 6 or frame[begin - 7] == _LF)
-        and frame.find(b"\n", begin) == len(frame) - 2
-        and frame.find(b"\r") < 0
-    ):
-        return None
-    at += len(_NUMBER)
-    end = frame.find(b",", at)
-    if end < 0:
-        end = frame.find(b"}", at)
-    try:
-        number = int(frame[at:end])
-    except ValueError:  # it is no integer, or one that is too long
-        return None
-    return b"%b%d%b" % (frame[:at], number + shift, frame[end:])
