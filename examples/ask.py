@@ -31,7 +31,8 @@ def main(question: str, *names: str) -> None:
         except CannotRead as error:
             print(f"{file} is skipped: {error}", file=sys.stderr)
     shown = choose(sources.values(), question, budget=60_000)
-    sources.mark_shown(*(source.id for source in shown))
+    # What the model was not shown it cannot cite.
+    citable = {source.id: source for source in shown}
     system = f"{instructions(material='blocks')}\n\n{render_blocks(shown)}"
     cited: dict[int, str] = {}
     with nullcontext() if os.environ.get("OPENAI_API_KEY") else serve(compose(question, shown)) as server:
@@ -41,7 +42,7 @@ def main(question: str, *names: str) -> None:
             messages=[{"role": "system", "content": system}, {"role": "user", "content": question}],
             stream=True,
         )
-        with chat_events(stream, sources=sources) as events:
+        with chat_events(stream, sources=citable) as events:
             for event in events:
                 print(event, end="", flush=True)
                 for link in event.links if isinstance(event, Cited) else ():
@@ -49,7 +50,7 @@ def main(question: str, *names: str) -> None:
                         cited[link.number] = f"{link.source.title}: {link.passage.text[:200]!r}"
                     print(f"[{link.number or link.problem}]", end="")
     print("", *(f"[{number}] {passage}" for number, passage in sorted(cited.items())), sep="\n")
-    for finding in lint("".join(part.raw for part in events.result.answer), sources, complete=True):
+    for finding in lint("".join(part.raw for part in events.result.answer), citable, complete=True):
         print(f"{finding.severity}: {finding.message}")
 
 

@@ -72,6 +72,18 @@ def test_a_model_that_invents_a_source(ask: Ask, folder: Path) -> None:
     assert (finding["rule"], finding["position"]) == ("unknown-source", 21)
 
 
+def test_a_source_that_the_model_was_not_shown_is_invented(ask: Ask, folder: Path) -> None:
+    (folder / "notes.txt").write_text("Zebras live here.\n\n" + "Plums are blue. " * 20)
+    answer = "Here.\ue200cite\ue202block1\ue201 Blue.\ue200cite\ue202block2\ue201"
+    with serve([RecordedAnswer(id="mine", text=answer)]) as server:
+        asked = ["Where are zebras?", "notes.txt", "--size", "20", "--budget", "30"]
+        done = ask(*asked, "--json", "--strict", "--model", "mine", "--base-url", server.base_url, OPENAI_API_KEY="any")
+    document = json.loads(done.out)
+    assert (done.status, document["shown"]) == (1, ["block1"])
+    assert [citation["links"][0]["problem"] for citation in document["citations"]] == [None, "unknown-source"]
+    assert [finding["rule"] for finding in document["findings"]] == ["unknown-source"]
+
+
 @pytest.mark.parametrize("api", ["chat", "responses"])
 @pytest.mark.parametrize("unit", ["block", "lines", "document"])
 def test_every_way_of_asking_gives_the_same_quote(ask: Ask, folder: Path, api: str, unit: str) -> None:

@@ -105,6 +105,8 @@ class _Answer:
 
     def __init__(self, asked: Asked, format: CitationFormat) -> None:
         self.asked = asked
+        # What the model was not shown it cannot cite: an id of that is as invented as any.
+        self.sources = {source.id: source for source in asked.shown}
         self.format = format
         self.events: list[ResolvedEvent] = []
         self.result = StreamResult(parts=(), usage=None, complete=False)
@@ -117,10 +119,10 @@ class _Answer:
         """
         if model.api == "chat":
             stream = model.stream({"messages": self.asked.messages})
-            read = chat_events(stream, sources=self.asked.sources, format=self.format)
+            read = chat_events(stream, sources=self.sources, format=self.format)
         else:
             stream = model.stream({"input": self.asked.input})
-            read = responses_events(stream, sources=self.asked.sources, format=self.format)
+            read = responses_events(stream, sources=self.sources, format=self.format)
         try:
             async with read as events:
                 async for event in events:
@@ -139,7 +141,7 @@ class _Answer:
 
 def _hand_out(answer: _Answer, reading: Reading, model: Model, *, as_json: bool, path: Path | None) -> list[Finding]:
     """Save the answer and print it as JSON, where this is asked for, and give what is wrong with it."""
-    findings = lint(answer.raw, answer.asked.sources, complete=answer.result.complete, format=answer.format)
+    findings = lint(answer.raw, answer.sources, complete=answer.result.complete, format=answer.format)
     if path:
         save(path, answer.asked.question, answer.events)
     if as_json:
