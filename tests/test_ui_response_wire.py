@@ -14,6 +14,7 @@ import pytest
 from streamcite.links import ResolvedEvent
 from streamcite.resolve import resolve
 from streamcite.ui.ai_sdk import AISDKEncoder, ui_message
+from streamcite.ui.asgi import MESSAGES_PER_TURN
 from streamcite.ui.openai_chat import chat_completion
 from streamcite.ui.openai_responses import model_response
 from streamcite.ui.response import sse_response
@@ -159,7 +160,7 @@ def test_a_client_that_leaves_while_it_reads_nothing_leaves_nothing_behind(site:
             before = site.given
             threading.Event().wait(0.1)
     assert site.closed.acquire(timeout=PATIENCE)
-    assert site.given <= before + 64
+    assert site.given <= before + MESSAGES_PER_TURN
 
 
 # Real readers

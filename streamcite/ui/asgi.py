@@ -36,7 +36,7 @@ Send: TypeAlias = Callable[[_Message], Awaitable[None]]
 PING: Final = b": ping\n\n"
 """A comment, which every reader of server-sent events passes over."""
 # A server that takes a frame without waiting gives no other task its turn. So many messages make one.
-MESSAGES_PER_TURN: Final = 64
+MESSAGES_PER_TURN: Final = 128
 
 
 class Frames(Protocol):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from typing import Final
 
@@ -39,7 +40,8 @@ class NativeEncoder(Encoder):
 
     def _start(self) -> list[bytes]:
         if self._events and self._live is None:
-            self._writer = TextWriter(encode_json(to_dict(TEXT), event="text", id=str(NUMBER)), self._numbers)
+            frame = encode_json(to_dict(TEXT), event="text", id=str(NUMBER))
+            self._writer = TextWriter(frame, self._numbers, kept=deque(maxlen=0))  # nobody asks how long the text is
         return [self._frame({"version": VERSION}, "start")]
 
     def _encode(self, events: Iterable[ResolvedEvent]) -> list[bytes]:
