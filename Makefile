@@ -30,7 +30,7 @@ CORE := annotations ask body choose driver event_streams events fields files for
 	render/open_piece render/open_source render/open_tail render/pieces render/plain render/rich_markdown \
 	render/stage render/structure render/terminal render/unfinished render/utf16 \
 	sse/decode sse/encode \
-	ui/ai_sdk ui/assets ui/frames ui/langchain ui/native ui/openai_chat ui/openai_responses ui/places \
+	ui/ai_sdk ui/assets ui/failures ui/frames ui/langchain ui/native ui/openai_chat ui/openai_responses ui/places \
 	ui/producer ui/protocol ui/response ui/resumable ui/store ui/writer
 EMPTY :=
 COMMA := ,

@@ -5,6 +5,7 @@ from random import Random
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 
 from streamcite import Resolver
 from streamcite.links import ResolvedEvent
@@ -45,7 +46,7 @@ class Answer:
         done: set when the iteration has ended, or was closed.
     """
 
-    def __init__(self, texts: Sequence[str] = TEXTS, *, pause: float = 0.0, error: Exception | None = None) -> None:
+    def __init__(self, texts: Sequence[str] = TEXTS, *, pause: float = 0.0, error: BaseException | None = None) -> None:
         self.read = 0
         self.done = anyio.Event()
         self._texts = texts
@@ -69,6 +70,18 @@ class Answer:
 
     async def aclose(self) -> None:
         self.done.set()
+
+
+async def a_cancellation() -> BaseException:
+    """Give what stands for a cancellation, of a scope that is over: nobody is cancelled any more."""
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        try:
+            await anyio.lowlevel.checkpoint()
+        except anyio.get_cancelled_exc_class() as error:
+            kept = error
+            raise
+    return kept
 
 
 async def produce(store: Store, key: str, answer: Answer, *, grace: float | None = None, complete: Any = None) -> bool:

@@ -503,7 +503,7 @@ def test_an_interrupt_ends_it_quietly(command: str) -> None:
         assert process.stderr.read().strip() == b""
 
 
-def test_main_tells_what_is_missing(tmp_path: Path) -> None:
+def test_main_tells_what_is_missing_by_the_extra_of_the_command(tmp_path: Path) -> None:
     # The package alone, as `pip install streamcite` would leave it if it had no other dependency.
     site = tmp_path / "site"
     site.mkdir()
@@ -516,6 +516,8 @@ def test_main_tells_what_is_missing(tmp_path: Path) -> None:
 
     told = 'is not installed; this command needs it: pip install "streamcite[cli]"'
     assert failure(run_there("clean")) == f"click {told}"
+    for command, extra in (("ask", "ask"), ("relay", "cli,relay"), ("serve", "serve")):
+        assert failure(run_there(command)) == f"click {told.replace('cli', extra)}"
     # With click, all but the demo works.
     spec = find_spec("click")
     assert spec is not None
@@ -523,6 +525,9 @@ def test_main_tells_what_is_missing(tmp_path: Path) -> None:
     (site / "click").symlink_to(spec.submodule_search_locations[0])
     assert run_there("clean", os.devnull).returncode == 0
     assert failure(run_there("demo")).endswith(told)
+    program = f"import sys; sys.modules['starlette'] = None; {program}"
+    done = subprocess.run([sys.executable, "-P", "-c", program, "serve"], capture_output=True, env=ENVIRONMENT)
+    assert failure(done) == f"starlette {told.replace('cli', 'serve')}"
 
 
 # The help

@@ -13,7 +13,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from streamcite.ui.redis_store import RedisStore
-from streamcite.ui.resumable import StoredFrames
+from streamcite.ui.resumable import Resumable, StoredFrames
 from streamcite.ui.store import StoreError, StoreUnavailable, StreamEnded, StreamNotFound
 from tests.processes import PATIENCE
 from tests.redis_server import RedisServer, run_redis
@@ -83,6 +83,15 @@ async def test_redis_forgets_the_last_frames(server: RedisServer) -> None:
         assert await producing
         assert await reader == frames_of(TEXTS)[30:]
         assert await read_all(store, "a") == frames_of(TEXTS)
+
+
+async def test_who_is_ahead_of_redis_that_has_just_come_up_waits_for_what_is_brought_back(server: RedisServer) -> None:
+    async with connect(server) as client, asyncio.timeout(PATIENCE):
+        await until(lambda: client.info("server"), lambda info: info["uptime_in_seconds"] >= 1)
+        for lease, status in ((600.0, 200), (1.0, 404)):
+            store = RedisStore(client, lease=lease)
+            await store.begin("a", "p")
+            assert (await Resumable(store).response("a", last_event_id="7")).status_code == status
 
 
 async def test_redis_that_stays_away_is_an_error_of_its_name() -> None:

@@ -1,5 +1,6 @@
 """Answers as ASGI responses: in the process on both backends, and behind a real server on the loopback."""
 
+import asyncio
 import subprocess
 import sys
 import threading
@@ -18,6 +19,7 @@ from streamcite.openai import chat_events, stream_chat
 from streamcite.resolve import resolve
 from streamcite.ui.ai_sdk import AISDKEncoder
 from streamcite.ui.asgi import MESSAGES_PER_TURN, PING, FrameResponse
+from streamcite.ui.frames import BROKE_OFF
 from streamcite.ui.native import NativeEncoder
 from streamcite.ui.openai_chat import OpenAIChatEncoder
 from streamcite.ui.protocol import Encoder, ProtocolName
@@ -26,8 +28,9 @@ from tests.asgi import Client, Message
 from tests.clients import new_async_client, new_client
 from tests.http_peer import Peer
 from tests.linting import cite
-from tests.processes import ENVIRONMENT
+from tests.processes import ENVIRONMENT, PATIENCE
 from tests.rendering import SOURCES
+from tests.stores import a_cancellation
 from tests.upstreams import Llmock
 
 TEXT = f"A{cite('t1')} b{cite('x')} c"
@@ -41,7 +44,7 @@ def encoded(encoder: Encoder, events: Sequence[Any]) -> bytes:
 class Upstream:
     """Events that come one by one: the next when it is asked for and was let go."""
 
-    def __init__(self, *events: AnyEvent, error: Exception | None = None, stops: bool = False) -> None:
+    def __init__(self, *events: AnyEvent, error: BaseException | None = None, stops: bool = False) -> None:
         self._events = events
         self._error = error
         self._stops = stops
@@ -207,6 +210,46 @@ async def test_an_error_is_told_in_the_protocols_way_and_raised_behind_the_end()
 
 @pytest.mark.anyio
 @every_protocol
+async def test_a_source_that_was_cancelled_by_itself_is_an_error(protocol: ProtocolName) -> None:
+    """As one is that waits for a task which somebody else has cancelled. Nobody has cancelled the response."""
+    for texts in ([], ["A"]):
+        encoder, client = ENCODERS[protocol](), Client()
+        upstream = Upstream(*texts, error=await a_cancellation())
+        with pytest.raises(RuntimeError, match="was cancelled, but nobody") as raised:
+            await client.call(sse_response(upstream, protocol=ENCODERS[protocol]))
+        assert isinstance(raised.value.__cause__, anyio.get_cancelled_exc_class())
+        assert client.body == b"".join([*encoder.feed([]), *encoder.feed(texts), *encoder.fail(BROKE_OFF)])
+        assert client.ended
+        assert upstream.closed
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_task_that_was_cancelled_is_an_error_of_who_waits_for_it(anyio_backend: str) -> None:
+    async def events() -> AsyncIterator[AnyEvent]:
+        yield "A"
+        task = asyncio.create_task(asyncio.sleep(PATIENCE))
+        task.cancel()
+        await task
+
+    client = Client()
+    with pytest.raises(RuntimeError, match="was cancelled, but nobody"):
+        await client.call(sse_response(events(), protocol="ai-sdk"))
+    encoder = AISDKEncoder()
+    assert client.body == b"".join([*encoder.feed(["A"]), *encoder.fail(BROKE_OFF)])
+    # And who cancels the task of the response has cancelled the response.
+    upstream, client = Upstream("A", stops=True), Client()
+    calling = asyncio.create_task(client.call(sse_response(upstream, protocol="ai-sdk")))
+    await client.until(lambda client: b'"A"' in client.body)
+    calling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+    assert upstream.closed
+    assert not client.ended
+
+
+@pytest.mark.anyio
+@every_protocol
 async def test_what_tells_of_an_error_may_fail_itself(protocol: ProtocolName) -> None:
     bodies = []
     for on_error in (None, lambda error: f"So: {error.code}"):
@@ -221,6 +264,22 @@ async def test_what_tells_of_an_error_may_fail_itself(protocol: ProtocolName) ->
     assert raised.value.__notes__ == [
         "on_error failed: AttributeError(\"'ValueError' object has no attribute 'code'\")"
     ]
+
+
+@pytest.mark.anyio
+@every_protocol
+@pytest.mark.parametrize("told", [None, 404, b"So.", ["So."], BaseException("So.")])
+async def test_what_tells_of_an_error_gives_a_string(protocol: ProtocolName, told: Any) -> None:
+    client, encoder = Client(), ENCODERS[protocol]()
+    with pytest.raises(ValueError, match="It failed") as raised:
+        await client.call(
+            sse_response(
+                Upstream("A", error=ValueError("It failed.")), protocol=ENCODERS[protocol], on_error=lambda _: told
+            )
+        )
+    assert client.body == b"".join([*encoder.feed(["A"]), *encoder.fail(BROKE_OFF)])
+    said = f"on_error failed: TypeError('must give a string, not {type(told).__name__}')"
+    assert raised.value.__notes__ == [said]
 
 
 @pytest.mark.anyio

@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 
 from streamcite.ui.native import NativeEncoder
 from streamcite.ui.redis_store import RedisStore
-from streamcite.ui.resumable import StoredFrames
+from streamcite.ui.resumable import Resumable, StoredFrames
 from streamcite.ui.store import (
     MemoryStore,
     Store,
@@ -25,7 +25,7 @@ from streamcite.ui.store import (
 )
 from tests.processes import PATIENCE
 from tests.redis_server import RedisServer, run_redis
-from tests.stores import BROKEN_OFF, TEXTS, Answer, frames_of, produce, read_all
+from tests.stores import BROKEN_OFF, TEXTS, Answer, a_cancellation, frames_of, produce, read_all
 
 pytestmark = pytest.mark.anyio
 NewStore = Callable[..., Store]
@@ -117,6 +117,14 @@ async def test_an_error_ends_the_answer(new_store: NewStore) -> None:
     assert await read_all(store, "a") == frames_of(TEXTS[:2], broken=True)
 
 
+async def test_a_source_that_was_cancelled_by_itself_ends_the_answer(new_store: NewStore) -> None:
+    store, answer = new_store(), Answer(TEXTS[:2], error=await a_cancellation())
+    with pytest.raises(RuntimeError, match="was cancelled, but nobody"):
+        await produce(store, "a", answer)
+    assert answer.closed
+    assert await read_all(store, "a") == frames_of(TEXTS[:2], broken=True)
+
+
 async def test_a_producer_that_is_cancelled_ends_the_answer(new_store: NewStore) -> None:
     store, answer = new_store(), Answer(pause=0.01)
     with anyio.move_on_after(0.1) as scope:
@@ -203,6 +211,27 @@ async def test_a_reader_ahead_of_a_dead_producer_is_told(new_store: NewStore) ->
     await store.begin("a", "dies")
     with pytest.raises(StreamNotFound, match="broken off behind 0 frames"), anyio.fail_after(PATIENCE):
         await read_all(store, "a", 7)
+
+
+async def test_who_says_to_have_more_than_there_is_is_told_at_once(new_store: NewStore) -> None:
+    """Whether the answer is being written, or its producer is dead, or it has ended."""
+    store = new_store(lease=0.1, keep=PATIENCE)
+    for key in ("live", "dead", "ended"):
+        await store.begin(key, "p")
+        await store.append(key, "p", 0, [b"id: 0\n\n", b"id: 1\n\n"])
+    await store.finish("ended", "p", 2, [])
+    await anyio.sleep(0.2)
+    await store.append("live", "p", 2, [])
+    with anyio.fail_after(PATIENCE):
+        # A Redis that is just up may have lost some.
+        while not (await store.look("live")).whole:  # noqa: ASYNC110  # time sets no event
+            await anyio.sleep(0.01)
+    for key, status in (("live", 200), ("dead", 200), ("ended", 204)):
+        responses = [await Resumable(store).response(key, last_event_id=str(number)) for number in (1, *AHEAD)]
+        assert [response.status_code for response in responses] == [status, *[404] * len(AHEAD)]
+
+
+AHEAD = [2, 3, 63, 64, 10**15 - 1]
 
 
 async def test_an_answer_without_an_end_is_ended(new_store: NewStore) -> None:

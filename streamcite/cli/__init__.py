@@ -1,11 +1,15 @@
 """The command ``streamcite``. It needs the extra: ``pip install "streamcite[cli]"``."""
 
+import sys
+
 from .report import report
 
 __all__ = ["main"]
 
+# The extras that a command needs beside what all do.
+_OF_COMMANDS = {"ask": "ask", "relay": "cli,relay", "serve": "serve"}
 # What the extras bring, and what these bring in turn. Each is imported where it is used, so that any may be missing.
-_EXTRAS = {
+_OF_PACKAGES = {
     **dict.fromkeys(["click", "rich", "markdown_it", "starlette", "uvicorn", "openai"], "cli"),
     **dict.fromkeys(["bs4", "lxml", "markdownify", "pypdfium2"], "ask"),
     **dict.fromkeys(["aiohttp", "prometheus_client", "httptools", "yarl"], "relay"),
@@ -24,9 +28,11 @@ def main() -> int:
 
         return run()
     except ModuleNotFoundError as error:
-        if (extra := _EXTRAS.get((error.name or "").partition(".")[0])) is None:
+        package = (error.name or "").partition(".")[0]
+        if (extra := _OF_PACKAGES.get(package)) is None:
             raise
-        report(f'{error.name} is not installed; this command needs it: pip install "streamcite[{extra}]"')
+        extra = _OF_COMMANDS.get("".join(sys.argv[1:2]), extra)
+        report(f'{package} is not installed; this command needs it: pip install "streamcite[{extra}]"')
         return 2
     except KeyboardInterrupt:
         return 130

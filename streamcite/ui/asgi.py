@@ -11,6 +11,8 @@ from anyio.lowlevel import checkpoint
 
 from streamcite.driver import Given
 
+from .failures import failure_of
+
 if TYPE_CHECKING:
     from starlette.background import BackgroundTask
     from starlette.responses import Response as _Response
@@ -191,9 +193,9 @@ class _Body:
             last = frames.end()
         except _Left:
             raise
-        except Exception as error:  # noqa: BLE001  # raised below, when the client was told of it
-            failure = error
-            last = frames.end(error)
+        except BaseException as error:  # noqa: BLE001  # raised below, when the client was told of it
+            failure = failure_of(error)
+            last = frames.end(failure)
         await self._end(last)
         if failure is not None:
             raise failure

@@ -45,8 +45,8 @@ class AnswerFrames:
         resolver: what resolves citations that are not.
         complete: whether an answer whose events come to their end has ended by itself, or what tells it then; None asks
             the ``result`` of an event view, and takes any other answer for complete.
-        on_error: gives what the reader is told of an error; None tells `BROKE_OFF`, and so does one that raises, which
-            becomes a note of the error.
+        on_error: gives what the reader is told of an error; None tells `BROKE_OFF`, and so does one that raises or
+            gives no string, which becomes a note of the error.
 
     Attributes:
         write: what encodes a text that comes next in less time than `encode`, or None; see `Encoder.write`.
@@ -111,7 +111,7 @@ class AnswerFrames:
     def _told(self, error: Exception) -> str:
         """Say what the reader is told of an error. One of `on_error` must not leave the answer without an end."""
         try:
-            return BROKE_OFF if self._on_error is None else self._on_error(error)
+            return BROKE_OFF if self._on_error is None else _string(self._on_error(error))
         except Exception as failure:  # noqa: BLE001  # who raises the error behind the end tells of both
             error.add_note(f"on_error failed: {failure!r}")
             return BROKE_OFF
@@ -121,6 +121,12 @@ class AnswerFrames:
             result = getattr(self._source.entered, "result", None)
             return bool(getattr(result, "complete", True))
         return self._complete if isinstance(self._complete, bool) else self._complete()
+
+
+def _string(told: object) -> str:
+    if not isinstance(told, str):
+        raise TypeError(f"must give a string, not {type(told).__name__}")
+    return told
 
 
 class _Source:

@@ -12,6 +12,7 @@ from anyio.abc import TaskStatus
 
 from streamcite.driver import CLOSING_TIME
 
+from .failures import failure_of
 from .frames import BROKE_OFF, AnswerFrames
 from .protocol import Encoder
 from .store import PAGE, Store, StoreError, StoreUnavailable, StreamEnded, StreamLost, Written
@@ -109,8 +110,8 @@ class _Producer:
                     await self._send(_frames_in(answer.encode(event)))
             except StoreError:
                 raise
-            except Exception as caught:  # noqa: BLE001  # readers are told of it, and `write` raises it
-                error = caught
+            except BaseException as caught:  # noqa: BLE001  # readers are told of it, and `write` raises it
+                error = failure_of(caught)
             await self._send(_frames_in(answer.end(error)), last=True)
         except StoreError as caught:
             error = error or caught

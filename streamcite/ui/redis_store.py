@@ -117,7 +117,8 @@ class RedisStore:
         state, total, _ = await self._run(READ, key, _BEYOND, 1, 1)
         if state in {b"lost", b"none"}:
             raise StreamNotFound(f"{key}: there is no such stream")
-        return State(total, state == b"ended")
+        ended = state == b"ended"
+        return State(total, ended, whole=ended or await self._is_settled())
 
     async def read(self, key: str, start: int) -> Page:
         """Give the next frames, as `Store.read` says. All that wait for the same ones share what one of them asks."""

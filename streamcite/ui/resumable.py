@@ -140,11 +140,13 @@ class Resumable:
         Args:
             key: of the answer.
             last_event_id: the header ``Last-Event-ID`` of the request, by which a reader that has come back says which
-                frame it had last; without one all are sent.
+                frame it had last; without one all are sent. It is the number of a frame of this answer: that of
+                another one cannot be told from it.
 
         Returns:
             An ASGI response: status 200; 204 if the reader has all, which tells an ``EventSource`` to stay away; 404 if
-            there is no such answer, 400 if the id is none of ours, 503 if the store cannot be reached.
+            there is no such answer, or it has no such frame, ended or not; 400 if the id is no number of a frame; 503
+            if the store cannot be reached.
         """
         start = 0
         if last_event_id:
@@ -158,8 +160,10 @@ class Resumable:
         except StoreError:
             _logger.exception("%s: cannot be read", key)
             return _refusal(503, "Answers cannot be read for now.")
-        if known.ended and start >= known.total:
-            return _refusal(204, "") if start == known.total else _refusal(404, "The answer has no such frame.")
+        if start > known.total and known.whole:
+            return _refusal(404, "The answer has no such frame.")
+        if start == known.total and known.ended:
+            return _refusal(204, "")
         frames = StoredFrames(self.store, key, start, protocol=self._protocol)
         return FrameResponse(frames, headers=self._headers, ping=self._ping)
 

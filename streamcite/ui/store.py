@@ -85,10 +85,12 @@ class State(NamedTuple):
     Attributes:
         total: how many frames it has.
         ended: whether none will follow.
+        whole: whether it is all that was written; if not, the last frames may be lost, and be brought back.
     """
 
     total: int
     ended: bool
+    whole: bool = True
 
 
 class Written(NamedTuple):
