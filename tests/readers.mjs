@@ -1,5 +1,5 @@
 // Reads answers as front ends do, with the npm packages that they use, and gives what came of it. One line of JSON in,
-// {reader, body | url | api and messages}, and one out: {value} or {error}.
+// {reader, body | url | api and messages and chatId and leaves}, and one out: {value} or {error}.
 import {createRequire} from "node:module";
 import {pathToFileURL} from "node:url";
 import {createInterface} from "node:readline";
@@ -19,9 +19,21 @@ function fetchFor({body, url}) {
 // What useChat does with an answer.
 async function readUI(name, given) {
 	const {DefaultChatTransport, readUIMessageStream, validateUIMessages} = await load(name);
-	const {api = "http://127.0.0.1/", messages = []} = given;
+	const {api = "http://127.0.0.1/", messages, chatId = "chat", leaves} = given;
 	const transport = new DefaultChatTransport({api, fetch: given.api ? fetch : fetchFor(given)});
-	const chunks = await transport.sendMessages({trigger: "submit-message", chatId: "chat", messages});
+	let chunks = null;
+	if (messages || !given.api) {
+		const abort = new AbortController();
+		const asked = {trigger: "submit-message", chatId, messages: messages ?? [], abortSignal: abort.signal};
+		chunks = await transport.sendMessages(asked);
+		if (leaves) {
+			await chunks.getReader().read();
+			abort.abort();
+		}
+	}
+	// A page that comes back has the messages, but not what it was reading.
+	if (leaves || !chunks) chunks = await transport.reconnectToStream({chatId});
+	if (!chunks) return null;
 	const errors = [], kinds = [];
 	const told = chunks.pipeThrough(new TransformStream({transform: (chunk, to) => (kinds.push(chunk.type), to.enqueue(chunk))}));
 	let message = null;

@@ -36,6 +36,9 @@ class Readers:
     def __call__(self, reader: Reader, *, body: bytes | None = None, **given: Any) -> Any:
         """Read an answer: the `body` of a response, what a `url` gives, or what an `api` answers to `messages`.
 
+        One that `leaves` when it has read something comes back at once for that answer. Without messages it asks the
+        `api` for what is being written in the chat `chatId`, and gives None where nothing is.
+
         Raises:
             ReadError: the reader threw something.
         """

@@ -12,6 +12,7 @@ import pytest
 
 from streamcite import OPENAI, Citation, clean, parse
 from streamcite.testing import recorded_answers, serve
+from tests.http_peer import request
 from tests.processes import ENVIRONMENT, PATIENCE
 from tests.processes import run as command_line
 from tests.readers import run_readers
@@ -104,9 +105,16 @@ def test_the_back_end_of_the_ai_sdk() -> None:
     program = EXAMPLES / "ai_sdk_backend.py"
     question = {"id": "1", "role": "user", "parts": [{"type": "text", "text": answer.question}]}
     with run_readers() as read, started([sys.executable, program, "0"]) as url:
-        outcome = read("ai7", api=f"{url}/api/chat", messages=[question])
+        chat: dict[str, Any] = {"api": f"{url}/api/chat", "chatId": "c1"}
+        # The page is reloaded while the answer comes, and finds it again.
+        outcome = read("ai7", **chat, messages=[question], leaves=True)
+        for chat_id in ("c1", "none"):  # nothing is being written there, any more or ever
+            assert read("ai6", api=chat["api"], chatId=chat_id) is None
+        head, _ = request(chat["api"], "OPTIONS", None, **{"origin": "http://localhost:3000", **PREFLIGHT})
+        assert head.headers["access-control-allow-origin"] == "http://localhost:3000"
     message, parts = outcome["message"], outcome["message"]["parts"]
     assert outcome["errors"] == []
+    assert outcome["kinds"][-1] == "finish"
     assert "".join(part["text"] for part in parts if part["type"] == "text") == clean(answer.text, complete=True)
     sources = {part["sourceId"]: part for part in parts if part["type"].startswith("source-")}
     assert sorted(sources) == sorted(answer.sources)
@@ -116,3 +124,7 @@ def test_the_back_end_of_the_ai_sdk() -> None:
     events = parse(answer.text, complete=True)
     written = [OPENAI.write(event.references) if isinstance(event, Citation) else str(event) for event in events]
     assert module["as_written"](message) == {"role": "assistant", "content": "".join(written)}
+
+
+# What a browser asks before it asks a server that the page does not come from.
+PREFLIGHT = {"access-control-request-method": "POST", "access-control-request-headers": "content-type"}
