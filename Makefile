@@ -24,7 +24,8 @@ CORE := annotations ask body choose driver event_streams events fields files for
 	lint/bare lint/findings lint/inline lint/linter lint/markdown lint/punctuation lint/sentences \
 	markdown/contents markdown/leaves \
 	material/content material/joining material/messages material/read material/render material/safe material/scan \
-	relay/after relay/apis relay/asked relay/config relay/found relay/headers relay/memory relay/target relay/whole \
+	relay/after relay/apis relay/asked relay/config relay/found relay/headers relay/memory relay/quiet relay/target \
+	relay/whole \
 	render/allowance render/cited render/context render/controls render/flow render/html render/hyperlinks render/inlines \
 	render/last_line render/lines render/live render/markdown render/normal render/open_blocks render/open_html \
 	render/open_piece render/open_source render/open_tail render/pieces render/plain render/rich_markdown \

@@ -139,6 +139,26 @@ def test_citations_may_be_written_into_the_text(answering: Server, render: Any) 
     assert not whole.annotations
 
 
+@every_api
+@pytest.mark.parametrize("more", [{}, {"render": "links"}])
+def test_blanks_may_be_mended(name: str, more: Any) -> None:
+    text = "It lasts \ue200cite\ue202turn9file9\ue201. Long."
+    with (
+        serve(text) as server,
+        relaying(server.base_url, spacing="tidy", **more) as relay,
+        new_client(relay.base_url) as client,
+    ):
+        if name == "chat":
+            shown = client.chat.completions.create(model="answer", messages=SHOWN, stream=True)
+            seen = "".join(each.choices[0].delta.content or "" for each in shown if each.choices)
+            whole: Any = client.chat.completions.create(model="answer", messages=SHOWN).choices[0].message.content
+        else:
+            events = client.responses.create(model="answer", input=SHOWN, stream=True)
+            seen = "".join(each.delta for each in events if each.type == "response.output_text.delta")
+            whole = client.responses.create(model="answer", input=SHOWN).output_text
+    assert seen == whole == "It lasts. Long."
+
+
 def test_annotations_may_be_off(answering: Server) -> None:
     with relaying(answering.base_url, annotations="off") as relay, new_client(relay.base_url) as client:
         whole: Any = client.responses.create(model="answer", input=SHOWN)
@@ -357,7 +377,7 @@ def test_a_stream_that_breaks_ends_as_a_cut(peer: Peer, name: str, kind: str) ->
 def test_a_status_that_cannot_be_sent_on(before_peer: Served, peer: Peer, path: str, status: int) -> None:
     peer.answer = lambda exchange: exchange.refuse(status)
     response, data = post(before_peer, path, ASKED)
-    assert (response.status, json.loads(data)["error"]["code"]) == (502, "upstream_unreachable")
+    assert (response.status, json.loads(data)["error"]["code"]) == (502, "upstream_invalid")
     assert before_peer.tasks() < 8
 
 

@@ -1,9 +1,13 @@
 """The command ``streamcite relay``, as a process of its own."""
 
 import json
+import re
 import signal
 import subprocess
+import sys
+import tomllib
 from contextlib import closing
+from dataclasses import fields
 from http.client import HTTPConnection, IncompleteRead
 from pathlib import Path
 from typing import Any
@@ -11,6 +15,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from streamcite.cli import texts
+from streamcite.cli.relay import relay as relay_command
+from streamcite.relay.config import RelayConfig
 from streamcite.testing import serve
 from tests.chats import MARKER, streamed
 from tests.clients import new_client
@@ -91,6 +98,55 @@ def test_settings_may_stand_in_a_file_and_the_command_line_wins(tmp_path: Path) 
                 assert mark in (whole.choices[0].message.content or "")
 
 
+def test_the_server_may_be_set_in_the_file_too(tmp_path: Path) -> None:
+    file = tmp_path / "relay.toml"
+    with serve(ANSWER) as server:
+        file.write_text(
+            f'upstream = "{server.base_url}"\nhost = "127.0.0.2"\nport = 1\nworkers = 1\n'
+        )
+        with command("--config", str(file)) as relay:  # which gives a port itself
+            assert relay.url.startswith("http://127.0.0.2:")
+            assert request(f"{relay.url}/healthz")[1] == b"ok\n"
+
+
+def test_what_the_help_says_of_a_file_is_so() -> None:
+    _, _, told = texts.RELAY.partition("A FILE for --config")
+    settings = tomllib.loads(told.partition("\n")[2])
+    upstream, cors = settings["upstream"], settings["cors"]
+    assert RelayConfig.from_dict(settings) == RelayConfig(upstream=upstream, cors=tuple(cors))
+    options = {option.name for option in relay_command.params} - {"settings"}
+    own = {item.name for item in fields(RelayConfig)}
+    assert {*settings} == (own - options) | {"upstream", "cors"}
+    assert options - own == {"host", "port", "workers", "grace"}
+
+
+SERVER = """
+import sys, uvicorn
+from streamcite.relay.app import create_app
+from streamcite.relay.config import RelayConfig
+uvicorn.run(create_app(RelayConfig(upstream=sys.argv[1])), port=0)
+"""
+
+
+def test_a_cut_is_told_in_a_line_by_the_servers_of_others_too(peer: Peer) -> None:
+    peer.answer = lambda exchange: exchange.give(body(streamed(["It "], None), done=False), cut=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", SERVER, peer.url], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=ENV
+    )
+    assert process.stderr is not None
+    lines = []
+    with process:
+        for line in process.stderr:
+            lines.append(line)
+            if found := re.search(r"http://([\d.:]+)", line):
+                with closing(HTTPConnection(found[1], timeout=PATIENCE)) as connection:
+                    connection.request("POST", "/v1/chat/completions", json.dumps({"stream": True}))
+                    with pytest.raises(IncompleteRead):
+                        connection.getresponse().read()
+                process.terminate()
+    assert [line for line in lines if not line.startswith("INFO: ")] == ["upstream: ClientPayloadError\n"]
+
+
 def failed(*arguments: str) -> "subprocess.CompletedProcess[str]":
     done = subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, timeout=PATIENCE, env=ENV)
     assert (done.returncode, done.stdout) == (2, "")
@@ -106,6 +162,7 @@ def failed(*arguments: str) -> "subprocess.CompletedProcess[str]":
         (["--upstream", "http://a.example", "--render", "html"], "--render"),
         (["--upstream", "http://a.example", "--host", "256.0.0.1"], "cannot listen on 256.0.0.1, port 8000"),
         (["--config", "none.toml"], "none.toml"),
+        (["--config", "."], "Is a directory"),
     ],
     ids=str,
 )
@@ -115,7 +172,14 @@ def test_a_mistake_is_told_in_one_line(arguments: list[str], message: str) -> No
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("x", "relay.toml: "), ("key = 'secret'\nupstream = 'http://a.example'", "key: is no setting"), ("\xff", "")],
+    [
+        ("x", "relay.toml: "),
+        ("key = 'secret'\nupstream = 'http://a.example'", "key: is no setting; there are upstream, "),
+        ("prot = 1\nupstream = 'http://a.example'", ", host, port, workers, grace"),
+        ("cors = 'https://page.example'\nupstream = 'http://a.example'", "cors: must be a list of origins, such as ["),
+        ("port = 'http'\nupstream = 'http://a.example'", "'--port': 'http' is not a valid integer"),
+        ("\xff", "relay.toml: "),
+    ],
 )
 def test_a_mistake_in_a_file_too(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "relay.toml"

@@ -1,6 +1,8 @@
 """The parts of the relay that do no I/O: where requests go, which headers pass, what is read of a request."""
 
 import json
+import logging
+from asyncio import CancelledError
 from typing import Any
 from urllib.parse import unquote
 
@@ -20,6 +22,8 @@ from streamcite.relay.config import RelayConfig
 from streamcite.relay.found import find
 from streamcite.relay.headers import length_conflict, stream_headers, to_client, to_upstream, value_of
 from streamcite.relay.memory import MAX_TEXT, Memory
+from streamcite.relay.outgoing import RelayCut
+from streamcite.relay.quiet import NoCuts, NoNoise, leave_out
 from streamcite.relay.target import Target, join, target_of
 from streamcite.relay.whole import clean_body
 from streamcite.sse import encode_json
@@ -47,14 +51,15 @@ from tests.chats import SOURCES as CHAT_SOURCES
         ({"upstream": "http://a.example?x"}, "upstream: must have neither"),
         ({"annotations": "never"}, "annotations: must be one of 'streamed', 'final', 'off'"),
         ({"unit": "byte"}, "unit: must be one of"),
-        ({"render": "html"}, "render: must be one of None, 'links', 'footnotes'"),
+        ({"render": "html"}, "render: must be one of 'links', 'footnotes', not 'html'"),
+        ({"spacing": "none"}, "spacing: must be one of 'exact', 'tidy', not 'none'"),
         ({"remember": -1}, "remember: must be a number from 0"),
         ({"remember": 1.5}, "remember: must be a number from 0"),
         ({"max_body": True}, "max_body: must be a number from 1"),
         ({"read_timeout": float("inf")}, "read_timeout: must be a number from 0"),
         ({"read_timeout": "5"}, "read_timeout: must be a number from 0"),
-        ({"cors": "*"}, "cors: must be a tuple"),
-        ({"cors": [5]}, "cors: must be a tuple"),
+        ({"cors": "*"}, r"cors: must be a list of origins, such as \['https://page.example'\], not '\*'"),
+        ({"cors": [5]}, r"cors: must be a list of origins, such as \['https://page.example'\], not \[5\]"),
         ({"key": "secret"}, "key: is no setting; there are upstream, annotations"),
     ],
     ids=str,
@@ -65,12 +70,41 @@ def test_a_wrong_setting_is_told(settings: dict[str, Any], message: str) -> None
 
 
 def test_settings_come_from_a_table() -> None:
-    config = RelayConfig(upstream="https://a.example:8443/v1", cors=("*",), render="links", connect_timeout=5)
+    config = RelayConfig(upstream="https://a.example:8443/v1", cors=("*",), render="links", spacing="tidy")
     assert RelayConfig.from_dict(json.loads(config.to_json())) == config
     with pytest.raises(ValueError, match="upstream: must be given"):
         RelayConfig.from_dict({})
     with pytest.raises(ValueError, match="must be a table"):
         RelayConfig.from_dict(["upstream"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "message", "logged"),
+    [
+        (NoCuts, RelayCut("cut"), "", False),
+        (NoCuts, CancelledError(), "", True),
+        (NoNoise, RelayCut("cut"), "", False),
+        (NoNoise, CancelledError(), "", False),
+        (NoNoise, ValueError(), "", True),
+        (NoNoise, None, "Unsupported upgrade request.", False),
+        (NoNoise, None, "No supported WebSocket library detected.", False),
+        (NoNoise, None, "", True),
+    ],
+)
+def test_what_is_cut_on_purpose_leaves_no_trace(
+    kind: Any, error: BaseException | None, message: str, logged: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = logging.getLogger("uvicorn.error")
+    before = list(log.filters)
+    log.filters.clear()
+    try:
+        leave_out(kind)
+        leave_out(kind)
+        assert len(log.filters) == 1
+        log.error(message, exc_info=error)
+    finally:
+        log.filters[:] = before
+    assert bool(caplog.records) == logged
 
 
 # Where a request goes
@@ -325,8 +359,15 @@ def test_a_memory_keeps_the_last_for_their_owner() -> None:
 # Answers that are no stream
 
 
-@given(st.lists(sc.texts(sc.OPENAI), min_size=1, max_size=3), st.booleans(), st.sampled_from(["final", "off"]))
-def test_a_whole_answer_is_what_the_object_view_makes_of_it(texts: list[str], escapes: bool, when: Any) -> None:
+@given(
+    st.lists(sc.texts(sc.OPENAI), min_size=1, max_size=3),
+    st.booleans(),
+    st.sampled_from(["final", "off"]),
+    st.sampled_from(["exact", "tidy"]),
+)
+def test_a_whole_answer_is_what_the_object_view_makes_of_it(
+    texts: list[str], escapes: bool, when: Any, spacing: Any
+) -> None:
     texts = [text.encode("utf-8", "replace").decode() for text in texts]
     choices = [{"index": at, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
                for at, text in enumerate(texts)]  # fmt: skip
@@ -336,8 +377,8 @@ def test_a_whole_answer_is_what_the_object_view_makes_of_it(texts: list[str], es
     for api, value, view in views:
         body = json.dumps(value, ensure_ascii=escapes).encode()
         options: Any = {"sources": CHAT_SOURCES, "annotations": when}
-        cleaned, found, result = clean_body(api, body, AnnotationOptions(**options))
-        assert json.loads(cleaned) == json.loads(json.dumps(view(value, **options)))
+        cleaned, found, result = clean_body(api, body, AnnotationOptions(**options), spacing=spacing)
+        assert json.loads(cleaned) == json.loads(json.dumps(view(value, **options, spacing=spacing)))
         assert (cleaned is body) == (json.loads(cleaned) == value)
         assert result is not None
         assert sum(len(part.citations) for part in result.parts) == found.citations
@@ -361,15 +402,17 @@ def test_only_a_response_that_is_complete_completes_a_marker(status: str | None)
     assert found.citations == (status != "incomplete")
 
 
-def test_citations_may_be_written_into_a_whole_answer() -> None:
+@pytest.mark.parametrize("spacing", ["exact", "tidy"])
+def test_citations_may_be_written_into_a_whole_answer(spacing: Any) -> None:
     source = Source("turn0file1", "text", title="Handbook", url="https://example.org/")
-    text = f"Yes.{MARKER} {OPENAI.write([Reference('turn9file9')])}"
+    text = f"Yes.{MARKER} No {OPENAI.write([Reference('turn9file9')])}."
     body = json.dumps({"choices": [{"message": {"content": text}}]}).encode()
     wanted = AnnotationOptions(sources={"turn0file1": source})
-    cleaned, found, _ = clean_body("chat", body, wanted, render="links")
+    cleaned, found, _ = clean_body("chat", body, wanted, "links", spacing)
     message = json.loads(cleaned)["choices"][0]["message"]
     assert "https://example.org/" in message["content"]
     assert "annotations" not in message
+    assert ("No ." in message["content"]) == (spacing == "exact")
     assert found == Found(citations=2, unknown=("turn9file9",))
 
 

@@ -10,6 +10,25 @@ import click
 
 from . import texts
 
+# What a file may set beside what a relay is told: the server's options.
+_SERVER = ("host", "port", "workers", "grace")
+
+
+def _read(context: click.Context, _: click.Parameter, file: str | None) -> dict[str, Any]:
+    """Give the settings of a file, but for those of the server, which take the place of defaults; a callback for click.
+
+    Raises:
+        click.ClickException: it is no such file.
+    """
+    try:
+        settings = {} if file is None else tomllib.loads(Path(file).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise click.FileError(str(file), error.strerror or str(error)) from None
+    except ValueError as error:
+        raise click.ClickException(f"{file}: {error}") from None
+    context.default_map = {name: settings.pop(name) for name in _SERVER if name in settings}
+    return settings
+
 
 @click.command(help=texts.RELAY)
 @click.option("--upstream", metavar="URL", help="The API to stand before, such as https://api.openai.com/v1.")
@@ -35,6 +54,11 @@ from . import texts
     help="Write citations into the text as Markdown, for clients that know no annotations.",
 )
 @click.option(
+    "--spacing",
+    type=click.Choice(["exact", "tidy"]),
+    help="What becomes of the blanks that a marker leaves: all stay, or those too many go.  [default: exact]",
+)
+@click.option(
     "--remember",
     type=click.IntRange(0),
     metavar="N",
@@ -42,7 +66,14 @@ from . import texts
     "models that see none stop citing.  [default: 0]",
 )
 @click.option("--cors", multiple=True, metavar="ORIGIN", help="Let web pages of this origin ask; may be repeated.")
-@click.option("--config", "file", metavar="FILE", help="A TOML file with these settings, and more: see RelayConfig.")
+@click.option(
+    "--config",
+    "settings",
+    metavar="FILE",
+    is_eager=True,
+    callback=_read,
+    help="A TOML file with settings, as above; what the command line says goes before.",
+)
 @click.option(
     "--grace",
     type=click.IntRange(0),
@@ -51,17 +82,16 @@ from . import texts
     metavar="SECONDS",
     help="How long open streams may take to finish when the relay is told to end.",
 )
-def relay(*, host: str, port: int, workers: int, file: str | None, grace: int, **given: Any) -> None:
+def relay(*, host: str, port: int, workers: int, settings: dict[str, Any], grace: int, **given: Any) -> None:
     """Run a relay."""
     # The servers and clients that this loads are no other command's.
     from streamcite.relay.config import RelayConfig
 
-    settings = {} if file is None else _read(file)
     settings |= {name: value for name, value in given.items() if value is not None and value != ()}
     if "upstream" not in settings:
         raise click.UsageError("--upstream is missing", click.get_current_context())
     try:
-        config = RelayConfig.from_dict(settings)
+        config = RelayConfig.from_dict(settings, beside=_SERVER)
     except ValueError as error:
         raise click.UsageError(str(error), click.get_current_context()) from None
     from streamcite.relay.serve import run
@@ -70,12 +100,3 @@ def relay(*, host: str, port: int, workers: int, file: str | None, grace: int, *
         run(config, host=host, port=port, workers=workers, grace=grace)
     except OSError as error:
         raise click.ClickException(f"cannot listen on {host}, port {port}: {error.strerror or error}") from None
-
-
-def _read(file: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(Path(file).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise click.FileError(file, error.strerror or str(error)) from None
-    except ValueError as error:
-        raise click.ClickException(f"{file}: {error}") from None

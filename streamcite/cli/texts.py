@@ -223,6 +223,17 @@ header of the same name, or in a comment at the end of a stream.
 Example:
   $ streamcite relay --upstream https://api.openai.com/v1
   $ OPENAI_BASE_URL=http://127.0.0.1:8000/v1 python my_program.py
+
+\b
+A FILE for --config has these options by their names, and limits that have none:
+  upstream = "https://api.openai.com/v1"
+  cors = ["https://page.example"]
+  max_body = 134217728   # bytes of a request, and of an answer that is no stream
+  max_head = 65536       # bytes of the headers of either
+  connect_timeout = 10   # seconds for a connection to the API
+  read_timeout = 600     # seconds between two reads of an answer
+  body_timeout = 30      # seconds between two reads of the body of a request
+  head_timeout = 20      # seconds for the headers of a request
 """
 
 SERVE = """\

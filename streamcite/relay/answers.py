@@ -140,7 +140,7 @@ class Answers:
                 await outgoing.refuse(502, "The upstream's answer is larger than is read here.", "answer_too_large")
                 return
         render = self._config.render if wanted.sources is not None else None
-        arguments = api, bytes(body), self._options(wanted.sources), render
+        arguments = api, bytes(body), self._options(wanted.sources), render, self._config.spacing
         if len(body) > _MUCH:
             cleaned, found, result = await asyncio.to_thread(clean_body, *arguments)
         else:
@@ -169,6 +169,7 @@ class Answers:
             unit=wanted.unit,
             details=True,
             render=self._config.render if sources is not None else None,
+            spacing=self._config.spacing,
         )
 
     def _note(self, splice: Splice, *, findings: bool) -> bytes:

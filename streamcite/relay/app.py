@@ -25,8 +25,9 @@ from .incoming import BodyTooLarge, ClientLeft, Incoming, SlowBody
 from .memory import Memory
 from .metrics import CONTENT_TYPE, Metrics
 from .outgoing import Outgoing, RelayCut
+from .quiet import NoCuts, leave_out
 from .target import Target, target_of
-from .upstream import CutError, UnreachableError, Upstream
+from .upstream import CutError, Fault, NoAnswerError, Upstream
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -36,6 +37,12 @@ log: logging.Logger = logging.getLogger("streamcite.relay")
 
 # A body of more bytes is read in a thread, so that no other stream waits for that.
 _MUCH = 2**18
+# What a client is told that gets no answer.
+_FAULTS: dict[Fault, tuple[int, str, str]] = {
+    "unreachable": (502, "The upstream cannot be reached.", "upstream_unreachable"),
+    "timeout": (504, "The upstream took too long to answer.", "upstream_timeout"),
+    "invalid": (502, "The upstream's answer is none that can be sent on.", "upstream_invalid"),
+}
 _NO_WEBSOCKETS = "WebSockets are not relayed; use HTTP, and stream the answer."
 
 
@@ -95,6 +102,8 @@ class Relay:
                 await outgoing.refuse(501, _NO_WEBSOCKETS, "no_websockets")
             elif length_conflict(scope["headers"]):
                 await outgoing.refuse(400, "The request tells its length in more than one way.", "invalid_length")
+            elif value_of(scope["headers"], b"transfer-encoding").strip().lower() not in (b"", b"chunked"):
+                await outgoing.refuse(501, "Of transfer codings only chunked is read here.", "transfer_coding")
             elif sum(len(name) + len(value) for name, value in scope["headers"]) > self._config.max_head:
                 await outgoing.refuse(431, "The headers are too large.", "headers_too_large")
             else:
@@ -131,19 +140,19 @@ class Relay:
         except SlowBody:
             await outgoing.refuse(408, "The body took too long to come.", "body_timeout")
             return
-        except UnreachableError as error:
-            log.warning("upstream: %s", error)
+        except NoAnswerError as error:
             if incoming.slow:
                 await outgoing.refuse(408, "The body took too long to come.", "body_timeout")
-            elif error.slow:
-                await outgoing.refuse(504, "The upstream took too long to answer.", "upstream_timeout")
-            else:
-                await outgoing.refuse(502, "The upstream cannot be reached.", "upstream_unreachable")
+            elif not incoming.gone:
+                log.warning("upstream: %s", error)
+                await outgoing.refuse(*_FAULTS[error.fault])
             return
         wanted = Wanted(target.api, asked and asked.sources, owner, bool(value_of(headers, FINDINGS)), after)
         try:
             await self._answers.send(wanted, answer, outgoing)
         except CutError as error:
+            if incoming.gone:
+                return
             log.warning("upstream: %s", error)
             if outgoing.started:
                 raise RelayCut("the upstream has cut its answer") from error
@@ -191,7 +200,12 @@ async def _refuse_websocket(receive: Receive, send: Send) -> None:
 
 
 def create_app(config: RelayConfig) -> ASGIApp:
-    """Make the application, with the CORS headers that are wanted."""
+    """Make the application, with the CORS headers that are wanted.
+
+    Where the upstream cuts an answer, so does the application: it raises `RelayCut`, on which a server cuts the
+    connection. The logger ``streamcite.relay`` tells of it in a line, and uvicorn's is kept from printing the trace.
+    """
+    leave_out(NoCuts)
     relay = Relay(config)
     if not config.cors:
         return relay

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from streamcite.annotations import Unit, When
+from streamcite.spacing import Spacing
 
 from .written import Render
 
@@ -28,12 +30,15 @@ class RelayConfig:
         annotations: when the annotations of citations come: ``streamed``, ``final`` or ``off``.
         unit: what the offsets in annotations count: ``codepoint``, or ``utf16`` for JavaScript.
         render: ``links`` or ``footnotes`` writes citations into the text instead; None: it does not.
+        spacing: ``tidy`` mends the blanks that a removed marker leaves, as `Tidy` does; ``exact``: they stay.
         remember: how many of its answers are given back their markers when a client sends them again.
         cors: the origins whose web pages may read what is answered; ``*`` for any.
         max_body: of a request that must be read whole, as it may hold sources, and of an answer that is no stream.
-        max_head: of the request line and the headers of a request, where the relay runs the server.
+        max_head: of the request line and the headers of a request, where the relay runs the server; and of those of an
+            answer.
         connect_timeout: for a connection to the upstream.
-        read_timeout: between two reads of an answer, and before the first.
+        read_timeout: between two reads of an answer; with ``connect_timeout``, from the end of a request to that of the
+            headers of its answer.
         body_timeout: between two reads of the body of a request.
         head_timeout: for the request line and the headers, where the relay runs the server.
 
@@ -45,6 +50,7 @@ class RelayConfig:
     annotations: When = "streamed"
     unit: Unit = "codepoint"
     render: Render | None = None
+    spacing: Spacing = "exact"
     remember: int = 0
     cors: tuple[str, ...] = ()
     max_body: int = 128 * 2**20
@@ -57,9 +63,10 @@ class RelayConfig:
     def __post_init__(self) -> None:
         _check_upstream(self.upstream)
         for name, allowed in {
-            "annotations": get_args(When), "unit": get_args(Unit), "render": (None, *get_args(Render))
+            "annotations": get_args(When), "unit": get_args(Unit), "render": get_args(Render),
+            "spacing": get_args(Spacing),
         }.items():  # fmt: skip
-            if (value := getattr(self, name)) not in allowed:
+            if (value := getattr(self, name)) not in allowed and (name, value) != ("render", None):
                 raise ValueError(f"{name}: must be one of {', '.join(map(repr, allowed))}, not {value!r}")
         for name, least in _NUMBERS.items():
             value = getattr(self, name)
@@ -67,15 +74,20 @@ class RelayConfig:
             if isinstance(value, bool) or not isinstance(value, kinds) or not least <= value < float("inf"):
                 raise ValueError(f"{name}: must be a number from {least:g}, not {value!r}")
         if not isinstance(self.cors, tuple) or not all(isinstance(each, str) for each in self.cors):
-            raise ValueError(f"cors: must be a tuple of origins, not {self.cors!r}")
+            given = list(self.cors) if isinstance(self.cors, tuple) else self.cors
+            raise ValueError(f"cors: must be a list of origins, such as ['https://page.example'], not {given!r}")
 
     def to_json(self) -> str:
         """Give it as JSON, for a process of its own."""
         return json.dumps(asdict(self))
 
     @classmethod
-    def from_dict(cls, values: object) -> RelayConfig:
+    def from_dict(cls, values: object, *, beside: Iterable[str] = ()) -> RelayConfig:
         """Build it of what a file has.
+
+        Args:
+            values: the settings by their names; ``cors`` may be a list.
+            beside: what else the file may set, for the message on a name that is none.
 
         Raises:
             ValueError: as the class; or it is no mapping, or has a name that is none.
@@ -85,7 +97,7 @@ class RelayConfig:
         names = [item.name for item in fields(cls)]
         for name in values:
             if name not in names:
-                raise ValueError(f"{name}: is no setting; there are {', '.join(names)}")
+                raise ValueError(f"{name}: is no setting; there are {', '.join([*names, *beside])}")
         if "upstream" not in values:
             raise ValueError("upstream: must be given")
         given: dict[str, Any] = dict(values)

@@ -30,13 +30,14 @@ class Incoming:
 
     Attributes:
         slow: whether one took longer.
+        gone: whether the client has left.
     """
 
     def __init__(self, receive: Callable[[], Awaitable[MutableMapping[str, Any]]], timeout: float) -> None:
         self._receive = receive
         self._timeout = timeout
         self._read = asyncio.Event()  # set when the body has come, so that only one reads at a time
-        self._is_left = False
+        self.gone: bool = False
         self.slow: bool = False
 
     def body(self, headers: Iterable[Header]) -> AsyncIterator[bytes] | None:
@@ -61,7 +62,7 @@ class Incoming:
                 self.slow = True
                 raise SlowBody from None
             if message["type"] == "http.disconnect":
-                self._is_left = True
+                self.gone = True
                 self._read.set()
                 raise ClientLeft
             more = message.get("more_body", False)
@@ -86,6 +87,6 @@ class Incoming:
     async def left(self) -> None:
         """Wait until the client has left."""
         await self._read.wait()
-        while not self._is_left:
+        while not self.gone:
             message = await self._receive()
-            self._is_left = message["type"] == "http.disconnect"
+            self.gone = message["type"] == "http.disconnect"

@@ -8,7 +8,6 @@ import logging
 import os
 import socket
 import tempfile
-from asyncio import CancelledError
 from contextlib import ExitStack
 from typing import Any
 
@@ -16,8 +15,8 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from .config import RelayConfig
-from .outgoing import RelayCut
 from .protocol import LimitedProtocol
+from .quiet import NoNoise, leave_out
 
 log: logging.Logger = logging.getLogger("streamcite.relay")
 
@@ -25,17 +24,6 @@ _CONFIG = "STREAMCITE_RELAY"
 _METRICS = "PROMETHEUS_MULTIPROC_DIR"
 _KEEP_ALIVE = 60  # seconds: longer than clients keep a connection that they do not use
 _BACKLOG = 2048
-
-
-class _NoNoise(logging.Filter):
-    """Leave out the trace of what was cut on purpose, which is told in a line, and advice on WebSockets.
-
-    A stream is cut where the upstream has cut its own, and where it does not end in the time that it has.
-    """
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        is_cut = bool(record.exc_info) and isinstance(record.exc_info[1], RelayCut | CancelledError)  # type: ignore[index]
-        return not is_cut and not record.getMessage().startswith(("Unsupported upgrade", "No supported WebSocket"))
 
 
 def app_from_environment() -> ASGIApp:
@@ -100,7 +88,5 @@ def run(config: RelayConfig, *, host: str, port: int, workers: int, grace: int) 
 
 def _set_up_logging() -> None:
     logging.basicConfig(level=logging.INFO, format="%(levelname)s: %(message)s")
-    errors = logging.getLogger("uvicorn.error")
-    errors.setLevel(logging.WARNING)
-    if not any(isinstance(each, _NoNoise) for each in errors.filters):
-        errors.addFilter(_NoNoise())
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    leave_out(NoNoise)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self, TypeAlias
 
 import aiohttp
 from yarl import URL
@@ -21,12 +23,20 @@ _ADDED = ("accept", "accept-encoding", "content-type", "user-agent")
 _STATUSES = range(200, 600)
 
 
-class UnreachableError(Exception):
-    """The upstream gave no answer: ``slow`` if it took too long."""
+Body: TypeAlias = bytes | AsyncIterator[bytes] | None
+Fault: TypeAlias = Literal["unreachable", "timeout", "invalid"]
 
-    def __init__(self, reason: str, *, slow: bool) -> None:
+
+class NoAnswerError(Exception):
+    """The upstream gave no answer.
+
+    Attributes:
+        fault: what was wrong; ``invalid``: what came is no answer of HTTP, or its head is too large.
+    """
+
+    def __init__(self, reason: str, fault: Fault) -> None:
         super().__init__(reason)
-        self.slow: bool = slow
+        self.fault: Fault = fault
 
 
 class CutError(Exception):
@@ -42,6 +52,8 @@ class Upstream:
 
     def __init__(self, config: RelayConfig) -> None:
         url = URL(config.upstream)
+        self._max_head = config.max_head
+        self._patience = config.connect_timeout + config.read_timeout
         self._origin = str(url.origin())
         self.prefix: str = url.raw_path
         self._session = aiohttp.ClientSession(
@@ -70,7 +82,7 @@ class Upstream:
         path: str,
         query: bytes,
         headers: list[Header],
-        body: bytes | AsyncIterator[bytes] | None,
+        body: Body,
         *,
         decoded: bool,
     ) -> Answer:
@@ -85,26 +97,55 @@ class Upstream:
             decoded: whether the answer's body comes without its content encoding.
 
         Raises:
-            UnreachableError: there is no answer.
+            NoAnswerError: there is none; or its head did not end in the time that a connection and one read have, since
+                the upstream took the last part of the body, whatever came meanwhile.
         """
         target = URL(f"{self._origin}{path}{'?' + query.decode('ascii', 'replace') if query else ''}", encoded=True)
+        limit = asyncio.timeout(None)
         try:
-            response = await self._session.request(
-                method,
-                target,
-                headers=[(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers],
-                data=_pieces(body) if isinstance(body, bytes) and len(body) > _READ_SIZE else body,
-                allow_redirects=False,
-                auto_decompress=decoded,
-            )
+            async with limit:
+                response = await self._session.request(
+                    method,
+                    target,
+                    headers=[(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers],
+                    data=self._sent(body, limit),
+                    allow_redirects=False,
+                    auto_decompress=decoded,
+                )
         except TimeoutError as error:
-            raise UnreachableError(type(error).__name__, slow=True) from error
+            raise NoAnswerError(type(error).__name__, "timeout") from error
+        except aiohttp.ClientResponseError as error:
+            raise NoAnswerError("its head is no HTTP, or too large", "invalid") from error
         except (aiohttp.ClientError, ValueError, OSError) as error:
-            raise UnreachableError(_told(error), slow=False) from error
-        if response.status not in _STATUSES:
-            response.close()
-            raise UnreachableError(f"status {response.status}", slow=False)
-        return Answer(response)
+            raise NoAnswerError(_told(error), "unreachable") from error
+        answer = Answer(response)
+        wrong = f"status {answer.status}" if answer.status not in _STATUSES else ""
+        if sum(len(name) + len(value) for name, value in answer.headers) > self._max_head:
+            wrong = "its headers are too large"
+        if wrong:
+            answer.close()
+            raise NoAnswerError(wrong, "invalid")
+        return answer
+
+    def _sent(self, body: Body, limit: asyncio.Timeout) -> Body:
+        """Give a body as it is sent: the upstream has so long to take each part, and to answer."""
+        if isinstance(body, bytes) and len(body) > _READ_SIZE:
+            body = _pieces(body)
+        if body is None or isinstance(body, bytes):
+            self._wait(limit)
+            return body
+        return self._parts(body, limit)
+
+    async def _parts(self, body: AsyncIterator[bytes], limit: asyncio.Timeout) -> AsyncIterator[bytes]:
+        async for part in body:
+            self._wait(limit)
+            yield part
+            self._wait(limit, for_upstream=False)
+        self._wait(limit)
+
+    def _wait(self, limit: asyncio.Timeout, *, for_upstream: bool = True) -> None:
+        with suppress(RuntimeError):  # there is an answer, or it is too late
+            limit.reschedule(asyncio.get_running_loop().time() + self._patience if for_upstream else None)
 
 
 def _told(error: Exception) -> str:

@@ -13,6 +13,7 @@ from streamcite.openai.chat_objects import ChatCleaner
 from streamcite.openai.parts import StreamResult
 from streamcite.openai.responses_core import ResponsesCore
 from streamcite.openai.responses_objects import ResponsesCleaner
+from streamcite.spacing import Spacing, tidier
 
 from .apis import Api
 from .found import Found, find
@@ -20,7 +21,7 @@ from .written import Render, Written
 
 
 def clean_body(
-    api: Api, body: bytes, wanted: AnnotationOptions, render: Render | None = None
+    api: Api, body: bytes, wanted: AnnotationOptions, render: Render | None = None, spacing: Spacing = "exact"
 ) -> tuple[bytes, Found, StreamResult | None]:
     """Clean a chat completion or a response.
 
@@ -29,6 +30,7 @@ def clean_body(
         body: it, as JSON; what is none passes as it is.
         wanted: which annotations there are.
         render: how citations are written into the text, as of `Splice`.
+        spacing: see there.
 
     Returns:
         The body, the same bytes where nothing changes; what was found; and what came, if it is an answer.
@@ -40,10 +42,11 @@ def clean_body(
         return body, Found(), None
     if not isinstance(value, dict) or not isinstance(value.get("choices" if api == "chat" else "output"), list):
         return body, Found(), None
-    core = ChatCore({}, whole=True) if api == "chat" else ResponsesCore({})
+    new_tidy = tidier(spacing)
+    core = ChatCore({}, whole=True, new_tidy=new_tidy) if api == "chat" else ResponsesCore({}, new_tidy=new_tidy)
     sources = wanted.sources
     if render is not None and sources is not None:
-        written = partial(Written, render, sources, OPENAI)
+        written = partial(Written, render, sources, OPENAI, spacing)
         core.new_stage = lambda _: written()
         wanted = AnnotationOptions(unit=wanted.unit)
     cleaner: Any
