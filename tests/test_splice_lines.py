@@ -85,9 +85,11 @@ def test_nothing_is_fed_to_a_closed_splice(name: str) -> None:
     splice = Splice()
     for _ in range(3):
         assert splice.feed(frame) is frame
-    odd: Any = frame.decode()
-    with pytest.raises(TypeError, match=r"^data: must be bytes, not str"):
-        splice.feed(odd)
+    odd: Any
+    for odd in (frame.decode(), bytearray(frame), memoryview(frame), [*frame], None):
+        with pytest.raises(TypeError, match=rf"^data: must be bytes, not {type(odd).__name__}"):
+            splice.feed(odd)
+    assert [splice.feed(data) for data in (b"", b"\n", frame)] == [b"", b"\n", frame]
     splice.close()
     for data in (frame, b"", b"data: \\ue200\n\n"):
         with pytest.raises(SpliceClosed, match=r"^feed\(\) after close\(\)"):

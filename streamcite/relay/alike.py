@@ -40,8 +40,8 @@ class Alike:
     def __init__(self, api: Api, from_json: Callable[[bytes], Any]) -> None:
         self._api = api
         self._from_json = from_json
-        self._first = b""  # what stands before the first of what may differ
-        self._rest: list[tuple[str, bytes]] = []  # each of these, and what stands behind it
+        self._first = b"\0"  # what stands before the first of what may differ; of no event as long as none is learned
+        self._rest: list[tuple[str, bytes, bytes]] = []  # each of these, where it ends, and what stands behind it
         self._lead = 0  # how long what stands before the data is
         self._left = _MAX_LEARNED
 
@@ -72,35 +72,36 @@ class Alike:
         if not self._is_right(payload, b"".join([*probe, frame[begin:]])[lead:], kinds):
             return False
         self._lead = lead
-        self._first, self._rest = pieces[0], list(zip(kinds, pieces[1:], strict=True))
+        # A text and padding end with a quote, a number with what may follow one.
+        self._first = pieces[0]
+        self._rest = [(kind, piece[:1], piece) for kind, piece in zip(kinds, pieces[1:], strict=True)]
         return True
 
     def read(self, frame: bytes) -> str | None:
         """Give the text of an event; None if it is of another kind, or written in a way that nobody writes."""
-        first = self._first
-        if not first or not frame.startswith(first):
+        if not frame.startswith(self._first):
             return None
-        at, text = len(first), b""
-        for kind, literal in self._rest:
-            begin = at
-            at = frame.find(literal[:1], begin)  # a quote, or what may follow a number
+        begin, text = len(self._first), b""
+        for kind, stop, literal in self._rest:
+            end = frame.find(stop, begin)
+            value = frame[begin:end]
             if kind == "text":
-                text = frame[begin:at]
+                text = value
             elif kind == "padding":
-                if at > begin and not frame[begin:at].isalnum():
+                if value and not value.isalnum():
                     return None
-            elif not frame[begin:at].isdigit() or (frame[begin] == _ZERO and at > begin + 1):
+            elif not value.isdigit() or (value[0] == _ZERO and value != b"0"):
                 return None
-            if not frame.startswith(literal, at):
+            if not frame.startswith(literal, end):
                 return None
-            at += len(literal)
-        if at != len(frame) or not text or min(text) < _FIRST_PRINTABLE:
+            begin = end + len(literal)
+        if begin != len(frame):
             return None
         try:
             read: str = self._from_json(b'"%b"' % text) if BACKSLASH in text else text.decode()
         except ValueError:
             return None
-        return read
+        return read if text.isalnum() or (text and min(text) >= _FIRST_PRINTABLE) else None
 
     def payload(self, frame: bytes) -> bytes:
         """Give the data of an event that was read."""

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, Literal
 
 from streamcite.annotations import AnnotationOptions
+from streamcite.events import Citation
 from streamcite.format import OPENAI
 from streamcite.openai.chat_core import ChatCore, choices_of
 from streamcite.openai.chat_objects import ChatCleaner
@@ -189,12 +190,18 @@ class EventCleaner:
             self.left -= len(frame)
             if self.skipped:
                 self.read_skipped()
-        if not (new := self._text.feed(delta)):  # it is held
+        new = self._text.feed(delta)
+        # It is held; or a citation ends, of which nothing is shown, and nobody counts where it stands.
+        if not new or (self._partial and len(new) == 1 and type(new[0]) is Citation):
             self._text.template = self._like_value  # all that it has but its text
             self.changed += 1
-            self.watches, self._settled, self.quiet, self.plain = True, False, False, False
+            self.watches = True
             self._cleaner.leave_out()
-            self._shift = self._cleaner.shift
+            if new:
+                self._see()
+            else:
+                self._shift = self._cleaner.shift
+                self._settled = self.quiet = self.plain = False
             return b""
         payload = self._alike.payload(frame)
         value = self._text.template = self._from_json(payload)
@@ -326,11 +333,15 @@ class EventCleaner:
         if self._sent and (is_chat or not cleaner.waiting):
             self.watches = True  # something was left out
             self._sent.clear()
-        self._shift = cleaner.shift
-        self._settled = cleaner.settled
+        self._see()
+        return cleaned
+
+    def _see(self) -> None:
+        """See what need not be read from now on."""
+        self._shift = self._cleaner.shift
+        self._settled = self._cleaner.settled
         self.quiet = self._settled and self._new_stage is None  # what is written depends on all text
         self.plain = self.quiet and not (self._shift or self._needs_deltas)
-        return cleaned
 
     def _frame_of(self, item: dict[str, Any]) -> bytes:
         number = next((number for number, sent in enumerate(self._sent) if sent[0] is item), None)

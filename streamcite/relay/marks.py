@@ -7,7 +7,7 @@ import re
 from streamcite.format import CitationFormat
 
 BACKSLASH = ord("\\")
-_LF = ord("\n")
+LF = ord("\n")
 # Escapes of a surrogate, which may stand alone and is joined or replaced then; and of a letter, an underscore or a full
 # stop, which nobody needs: with these the name of a field, or of a type of event, may be spelled.
 _SURROGATE, _NAME = "[dD][89a-fA-F]", "00(?:2[eE]|5[fF]|[67])"
@@ -32,7 +32,7 @@ class Marks:
         encoded = [first.encode("utf-8", "surrogatepass") for first in firsts]
         leads = {each[0] for each in encoded}
         # Where there is no such byte, one that is in every event.
-        self.lead: int = leads.pop() if len(leads) == 1 else _LF
+        self.lead: int = leads.pop() if len(leads) == 1 else LF
         self._characters = re.compile(b"|".join(map(re.escape, encoded)))
         spelled = [f"{ord(first):04x}" for first in firsts if ord(first) <= 0xFFFF]
         escapes = rf"\\u(?:(?i:{'|'.join(spelled) or '(?!)'})|{_SURROGATE}|{_NAME})"
