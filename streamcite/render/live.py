@@ -11,6 +11,7 @@ from streamcite.links import Cited, Resolved, ResolvedEvent
 
 from .html import PlacedCitation, redraw_citations, render_sources
 from .normal import Normal
+from .open_html import difference
 from .open_piece import OpenPiece
 from .pieces import Pieces
 from .stage import Renderer, RendererClosed
@@ -156,9 +157,10 @@ class _Stage(Renderer):
             if number == self._number:
                 self._open.update(citations)
                 continue
-            html = redraw_citations(self._ended[number], citations)
-            self._ended[number] = html
-            self._patches[number] = BlockPatch(number, html)
+            had, html = self._ended[number], redraw_citations(self._ended[number], citations)
+            # What the reader has of a block that has ended by the same events is not known.
+            keep, behind = (0, html) if number in self._patches else difference(had, html)
+            self._ended[number], self._patches[number] = html, BlockPatch(number, behind, keep)
             if not self._waiting[number]:
                 del self._waiting[number], self._ended[number]
 

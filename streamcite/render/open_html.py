@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from .html import PlacedCitation
 
 
+# Of less that the reader has, what stays is not looked for.
+_SHORT = 32  # code points
+
+
 class OpenHtml:
     """Keep HTML that grows: what is set, what words are added to, what is read again, and what closes all of it.
 
@@ -28,12 +32,12 @@ class OpenHtml:
         self.end: str = ""
         self._set: list[str] = []
         self._head: list[str] = []
-        # What the reader has: so much of what is set, and of all but the rest, in UTF-16 code units; and what is new.
-        self._is_seen = False
+        # What the reader has: so much of what is set, and of all but what is read again, in UTF-16 code units, and the
+        # rest, which stands behind that; and what is new.
         self._set_known = self._known = 0
         self._set_new: list[str] = []
         self._new: list[str] = []
-        self._rest: str | None = ""
+        self._rest: str = ""
 
     @property
     def all(self) -> str:
@@ -57,27 +61,41 @@ class OpenHtml:
 
     def show(self, head: str, end: str = "") -> None:
         """Put HTML in the place of all that is not set."""
+        self._take_back()
         self._head, self.end = [head], end
         self.before = self.behind = ""
-        self._known, self._new = self._set_known, [*self._set_new, head]
-        self._rest = None
+        self._new.append(head)
 
     def set(self, html: str) -> None:
         """Put HTML behind what is set; what is not, is to be shown anew."""
+        self._take_back()
         self._set.append(html)
         self._set_new.append(html)
+        self._new.append(html)
 
     def clear(self) -> None:
         """Let nothing be set; what is not, is to be shown anew."""
-        self._set, self._set_new, self._set_known = [], [], 0
+        self._take_back()
+        self._rest = "".join(self._set[: len(self._set) - len(self._set_new)]) + self._rest
+        self._set, self._set_new, self._new = [], [], []
+        self._set_known = self._known = 0
+
+    def _take_back(self) -> None:
+        """Let nothing that is not set be taken for what the reader has."""
+        shown = "".join([*self._set_new, *self._head])
+        self._rest = shown[: len(shown) - sum(map(len, self._new))] + self._rest
+        self._head, self._new = [], list(self._set_new)
+        self._known = self._set_known
 
     def redraw(self, citations: Mapping[int, PlacedCitation]) -> None:
         """Draw citations as they are now, by `PlacedCitation.index`."""
-        self._set = [redraw_citations("".join(self._set), citations)]
-        self._head = [redraw_citations("".join(self._head), citations)]
+        parts, head = self._set, self._head
+        self.clear()
+        self._set = self._set_new = [redraw_citations("".join(parts), citations)]
+        self._head = [redraw_citations("".join(head), citations)]
         self.end = redraw_citations(self.end, citations)
-        self._set_known, self._set_new = 0, list(self._set)
-        self._known, self._new = 0, [*self._set, *self._head]
+        self._set_new = list(self._set)
+        self._new = [*self._set, *self._head]
 
     def patch(self) -> tuple[int, str] | None:
         """Say what is new.
@@ -85,16 +103,36 @@ class OpenHtml:
         Returns:
             How much stays, in UTF-16 code units, and what is behind that now; None if nothing has changed.
         """
-        rest = self.before + self.behind + self.end
-        new = "".join(self._new)
-        if not new and (rest == self._rest or not (rest or self._is_seen)):
-            return None
-        self._is_seen = True
-        known = self._known
+        rest, had = self.before + self.behind + self.end, self._rest
+        known, new = self._known, "".join(self._new)
+        html = new + rest
         self._known = known + (len(new) if new.isascii() else utf16_length(new))
         if self._set_new:
             self._set_known += utf16_length("".join(self._set_new))
             self._set_new = []
         self._new.clear()
         self._rest = rest
-        return known, new + rest
+        if html == had:
+            return None
+        keep, html = difference(had, html)
+        return known + keep, html
+
+
+def difference(had: str, html: str) -> tuple[int, str]:
+    """Say how much stays where HTML takes the place of other, in UTF-16 code units, and what is behind that now."""
+    if len(had) <= _SHORT:
+        return 0, html
+    same = _common(had, html)
+    return utf16_length(html[:same]), html[same:]
+
+
+def _common(one: str, other: str) -> int:
+    """Count the characters with which both begin."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one.startswith(other[low:middle], low):
+            low = middle
+        else:
+            high = middle - 1
+    return low
