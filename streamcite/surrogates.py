@@ -7,6 +7,11 @@ REPLACEMENT = "\ufffd"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+def has_surrogates(text: str) -> bool:
+    """Say whether a text has any."""
+    return _SURROGATE.search(text) is not None
+
+
 def replace_surrogates(text: str) -> tuple[str, int]:
     """Join each high surrogate with the low one behind it, and replace every other by U+FFFD.
 

@@ -14,7 +14,7 @@ from streamcite.options import ParserOptions
 from streamcite.parser import SNAPSHOT_VERSION as PARSER_SNAPSHOT_VERSION
 from streamcite.parser import CitationParser
 from streamcite.spacing import Tidy
-from streamcite.surrogates import REPLACEMENT, replace_surrogates, split_half
+from streamcite.surrogates import REPLACEMENT, has_surrogates, replace_surrogates, split_half
 
 from .parts import Part, PartResult
 from .stage import NewStage, read_whole
@@ -77,8 +77,8 @@ class Text:
             self._parser = CitationParser.restore(_state_at(self._end()), **self._options)
             self.complete, self.reopened = None, True
             self._stage = None if self._new_stage is None else self._new_stage(None)
-        # A surrogate is neither ASCII nor printable.
-        if self._half or not (delta.isascii() or delta.isprintable()):
+        # A surrogate is neither ASCII nor printable, and nor are the tokens.
+        if self._half or not (delta.isascii() or delta.isprintable() or not has_surrogates(delta)):
             delta = self._join(delta)
         events = self._parser.feed(delta)
         if self._stage is not None:

