@@ -70,6 +70,28 @@ def test_a_connection_that_breaks_is_taken_up(browser: Browser) -> None:
         assert browser.evaluate(html()) == broken
 
 
+def test_two_browsers_read_one_answer(browser: Browser) -> None:
+    """One comes in the middle, and the other reloads then: both see all of it, once."""
+    with run_page(pace=0.0015) as url, run_browser() as other:
+        browser("open", url=url)
+        browser.wait("document.querySelectorAll('#which option').length === 4")
+        browser.evaluate("document.querySelector('form').requestSubmit()")
+        browser.wait(f"{TEXT}.length > 300")
+        other("open", url=url + browser.evaluate("location.hash"))
+        other.wait(f"document.querySelector('#answer') && {TEXT}.length > 300")
+        assert not browser.evaluate(ENDED)
+        browser("reload")
+        for each in (browser, other):
+            each.wait(f"document.querySelector('#answer') && {ENDED} && {TEXT}.length > 2000")
+            each.wait("document.querySelectorAll('#findings li').length > 1")
+        seen = browser.evaluate(html())
+        assert other.evaluate(html()) == seen
+        browser("reload")  # now all of it is there at once
+        browser.wait(f"{ENDED} && {TEXT}.length > 2000")
+        assert browser.evaluate(html()) == seen
+        assert browser("problems") == other("problems") == []
+
+
 def test_what_the_server_says_is_shown(browser: Browser) -> None:
     with run_peer() as peer:
         peer.answer = lambda exchange: exchange.refuse(401)
