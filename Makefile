@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help test lint demo bench report fuzz mutate clean docs
+.PHONY: help test lint demo bench report soak fuzz mutate clean docs
 
 PYTHON ?= python3
 ARGS ?=
@@ -71,6 +71,9 @@ bench: $(VENV)/bench.stamp ## Measure each part against what it stands on, and p
 report: $(VENV)/bench.stamp ## Measure all, or the parts that ARGS names again, and write benchmarks/REPORT.md
 	-$(BIN)/python -m benchmarks $(ARGS) --json $(VENV)/bench.json
 	$(BIN)/python -m benchmarks report --json $(VENV)/bench.json
+
+soak: $(VENV)/bench.stamp ## Leave relay and stored answers running under faults for ten minutes; ARGS may be --seconds N
+	$(BIN)/python -m benchmarks soak $(ARGS) --json $(VENV)/bench.json
 
 # Five minutes; a fault that was found ends it, and stands in .venv/fuzz: `python -m fuzz TARGET FILE` shows it again.
 fuzz: $(VENV)/dev.stamp ## Attack parser, decoder and splice with inputs that a fuzzer makes; ARGS may be --seconds N

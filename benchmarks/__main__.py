@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from . import suites, written
 from .report import Figure, Result
 from .results import Results, load, machine
 
 REPORT = "report"
+SOAK = "soak"
 
 
 def main() -> int:
@@ -21,32 +23,47 @@ def main() -> int:
     parser.add_argument(
         "suite",
         nargs="*",
-        help=f"what to measure, all by default: {', '.join(suites.SUITES)}; "
+        help=f"what to measure: {', '.join(suites.SUITES)}; by default all but {', '.join(suites.LONG)}; "
         f"or `{REPORT}`: write REPORT.md and its plots from what --json FILE holds",
     )
     parser.add_argument("--quick", action="store_true", help="less of all: rough figures in seconds")
     parser.add_argument("--json", type=Path, metavar="FILE", help="keep what was measured, beside what is there")
+    parser.add_argument("--seconds", type=float, metavar="N", help=f"how long `{SOAK}` lasts (600 by default)")
+    parser.add_argument("--seed", type=int, metavar="N", help=f"what all streams of `{SOAK}` follow from")
     arguments = parser.parse_args()
-    chosen = arguments.suite or [*suites.SUITES]
+    chosen = arguments.suite or [name for name in suites.SUITES if name not in suites.LONG]
     if unknown := [name for name in chosen if name not in (REPORT, *suites.SUITES)]:
         parser.error(f"there is no suite {', '.join(unknown)}; there are {', '.join(suites.SUITES)}")
     if chosen == [REPORT]:
         if arguments.json is None:
             parser.error(f"{REPORT} needs --json FILE")
         return _report(arguments.json)
-    found = measure([name for name in chosen if name != REPORT], quick=arguments.quick, kept=arguments.json)
+    more = {name: value for name in ("seconds", "seed") if (value := getattr(arguments, name)) is not None}
+    if more and SOAK not in chosen:
+        parser.error(f"--{next(iter(more))} is for {SOAK}")
+    if not 0 < more.get("seconds", 1) < float("inf"):
+        parser.error("--seconds: must be above 0")
+    measured = [name for name in chosen if name != REPORT]
+    found = measure(measured, quick=arguments.quick, kept=arguments.json, more={SOAK: more})
     over = sum(figure.missed for figure in found.figures)
     print(f"\n{over} over their limit" if over else "\nall within their limits")
     return 1 if over or found.missing else 0
 
 
-def measure(names: Sequence[str], *, quick: bool, kept: Path | None = None) -> Results:
+def measure(
+    names: Sequence[str],
+    *,
+    quick: bool,
+    kept: Path | None = None,
+    more: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
+) -> Results:
     """Measure suites, and print what they give as it comes.
 
     Args:
         names: the suites.
         quick: whether rough figures will do.
         kept: a file to keep what was measured in, after each suite.
+        more: for a suite, arguments of its own.
     """
     found = Results(machine())
     print(", ".join(f"{name} {version}" for name, version in found.machine.items()))
@@ -54,7 +71,7 @@ def measure(names: Sequence[str], *, quick: bool, kept: Path | None = None) -> R
     for name in names:
         print(f"\n{suites.SUITES[name]}: {name}")
         try:
-            found.suites[name] = _results(name, quick=quick)
+            found.suites[name] = _results(name, quick=quick, **more.get(name, {}))
             found.quick |= {name} if quick else set()
         except ModuleNotFoundError as error:
             found.missing[name] = f"{error.name} is not installed"
@@ -68,9 +85,9 @@ def measure(names: Sequence[str], *, quick: bool, kept: Path | None = None) -> R
     return found
 
 
-def _results(name: str, *, quick: bool) -> list[Result]:
+def _results(name: str, *, quick: bool, **more: float) -> list[Result]:
     results = []
-    for result in suites.results(name, quick=quick):
+    for result in suites.results(name, quick=quick, **more):
         results.append(result)
         if not isinstance(result, Figure) or result.told:
             print(result, flush=True)

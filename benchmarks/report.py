@@ -76,5 +76,7 @@ Result: TypeAlias = Figure | Table
 
 
 def shown(value: float) -> str:
-    """Write a figure with as many digits as mean something."""
+    """Write a figure with as many digits as mean something; a number of things has no others."""
+    if isinstance(value, int):
+        return str(value)
     return f"{value:.3f}" if value < 0.1 else f"{value:.2f}" if value < 100 else f"{value:.0f}"

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import subprocess
 import tracemalloc
 from collections.abc import AsyncIterator, Iterator, MutableMapping
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from time import process_time, sleep
+from time import process_time
 from typing import Any
 
 from streamcite import ResolvedEvent, Resolver
@@ -23,6 +20,7 @@ from streamcite.ui.protocol import HEADERS
 from streamcite.ui.resumable import StoredFrames
 from streamcite.ui.store import MemoryStore, Store
 
+from .redis_server import run_redis
 from .report import Figure
 
 READERS = 1_000
@@ -90,10 +88,9 @@ def figures(*, readers: int = READERS, events: int = EVENTS) -> Iterator[Figure]
         events: how many events the answer has.
     """
     yield from _figures("in memory", asyncio.run(costs(MemoryStore(), readers, events)), readers)
-    program = shutil.which("redis-server")
-    if program and find_spec("redis"):
-        with _redis(program) as path:
-            yield from _figures("in Redis", asyncio.run(_in_redis(path, readers, events)), readers)
+    if shutil.which("redis-server") and find_spec("redis"):
+        with run_redis() as server:
+            yield from _figures("in Redis", asyncio.run(_in_redis(server.path, readers, events)), readers)
 
 
 def _figures(store: str, found: tuple[float, float], readers: int) -> Iterator[Figure]:
@@ -109,19 +106,3 @@ async def _in_redis(path: Path, readers: int, events: int) -> tuple[float, float
 
     async with Redis(unix_socket_path=str(path)) as client:
         return await costs(RedisStore(client), readers, events)
-
-
-@contextmanager
-def _redis(program: str) -> Iterator[Path]:
-    with TemporaryDirectory(dir="/tmp") as folder:
-        path = Path(folder, "redis.sock")
-        command = [program, "--port", "0", "--unixsocket", str(path), "--save", ""]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)  # noqa: S603  # a program of the system
-        try:
-            while not path.exists():
-                assert process.poll() is None
-                sleep(0.01)
-            yield path
-        finally:
-            process.kill()
-            process.wait()

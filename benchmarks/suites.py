@@ -21,11 +21,14 @@ SUITES: Mapping[str, str] = {
     "ui": "Sending an answer to a front end",
     "relay": "The relay",
     "imports": "Importing the library",
+    "soak": "Left running",
     "peers": "Peers",
 }
+# What runs only when it is named, since it takes minutes.
+LONG = frozenset({"soak"})
 
 
-def results(suite: str, *, quick: bool) -> Iterator[Result]:
+def results(suite: str, *, quick: bool, **more: float) -> Iterator[Result]:
     """Measure one suite, one result after the other.
 
     A suite may also have ``QUICK``, the arguments of its ``figures`` that take seconds.
@@ -33,6 +36,7 @@ def results(suite: str, *, quick: bool) -> Iterator[Result]:
     Args:
         suite: its name.
         quick: whether rough figures will do.
+        **more: arguments of its ``figures``, before those.
 
     Raises:
         ModuleNotFoundError: a package is not there that it needs.
@@ -40,4 +44,4 @@ def results(suite: str, *, quick: bool) -> Iterator[Result]:
     module = import_module(f"{__package__}.{suite}")
     figures: Callable[..., Iterator[Result]] = module.figures
     size: Mapping[str, Any] = getattr(module, "QUICK", {}) if quick else {}
-    return figures(**size)
+    return figures(**{**size, **more})

@@ -179,11 +179,15 @@ class Answer:
         """Give the bytes of the body that came, at least one; none at its end.
 
         Raises:
-            CutError: the body did not come to its end.
+            CutError: the body did not come to its end; all that did was given.
         """
+        content = self._response.content
         try:
-            return await self._response.content.readany()
+            return await content.readany()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            # It is raised before what has come is read, which a client that is slow has still to get.
+            if rest := content._read_nowait(-1):  # noqa: SLF001  # there is no other way to that
+                return rest
             raise CutError(_told(error)) from error
 
     def close(self) -> None:

@@ -1,0 +1,158 @@
+"""What is wrong with what a reader of the soak has got, beside what its plan says. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from streamcite import clean
+from streamcite.links import from_dict
+from streamcite.sse import ServerSentEvent, SSEDecoder
+
+from .plan import ENDED, Plan
+
+# What can be wrong, and what of that with a stream that is read once.
+WRONG: Mapping[str, str] = {
+    "text": "the clean text is not the parser's",
+    "end": "a cut is not told, or told where there is none",
+    "lost": "a reader lacks an event",
+    "doubled": "a reader has an event twice",
+    "disorder": "events are out of order, or differ",
+    "failed": "no answer, or not in a minute",
+}
+OF_A_STREAM = ("text", "end", "failed")
+DONE = "[DONE]"
+
+
+@dataclass
+class Seen:
+    """What a client of the relay has got.
+
+    Attributes:
+        status: of HTTP; 0: there was no answer.
+        body: as it came.
+        ended: whether it has ended as HTTP says.
+        left: whether the client has left before.
+    """
+
+    status: int = 0
+    body: bytearray = field(default_factory=bytearray)
+    ended: bool = False
+    left: bool = False
+
+
+@dataclass
+class Read:
+    """What a reader of an answer that survives a reload has got, over all its visits.
+
+    Attributes:
+        events: as they came.
+        ended: whether the server says that there are no more.
+        missing: whether it says that there is no such answer.
+        visits: how often the reader has come.
+    """
+
+    events: list[ServerSentEvent] = field(default_factory=list)
+    ended: bool = False
+    missing: bool = False
+    visits: int = 0
+
+    @property
+    def end(self) -> bool | None:
+        """Say whether the answer is told to be complete; None if its end is not there."""
+        last = self.events[-1] if self.events else None
+        return bool(json.loads(last.data)["complete"]) if last is not None and last.event == "end" else None
+
+
+def relayed(plan: Plan, seen: Seen) -> list[str]:
+    """Say what is wrong with a relayed stream."""
+    if plan.fault in ("5xx", "no answer"):
+        expected = 503 if plan.fault == "5xx" else 502
+        return [] if seen.status == expected or seen.left else ["failed"]
+    if seen.status != 200:
+        return [] if seen.left and not seen.status else ["failed"]
+    text, told = shown(plan, seen.body)
+    expected_text, expected_told = shown(plan, plan.body)
+    wrong = []
+    if seen.left:
+        return [] if clean(expected_text).startswith(text) else ["text"]
+    if text != clean(expected_text):
+        wrong.append("text")
+    if (told, seen.ended) != (expected_told, plan.fault in ENDED):
+        wrong.append("end")
+    return wrong
+
+
+def shown(plan: Plan, body: bytes | bytearray) -> tuple[str, list[str]]:
+    """Give the text that the deltas of a body add up to, and what it says of its end.
+
+    Raises:
+        ValueError: an event of it holds no JSON.
+    """
+    texts: list[str] = []
+    ends: list[str] = []
+    for value in _values(body):
+        if value == DONE:
+            ends.append(DONE)
+        elif "error" in value and not value.get("type"):
+            ends.append(str(value["error"]["message"]))
+        elif plan.api == "chat":
+            for choice in value["choices"]:
+                texts.append(choice["delta"].get("content") or "")
+                ends += filter(None, [choice["finish_reason"]])
+        elif value["type"] == "response.output_text.delta":
+            texts.append(value["delta"])
+        elif value["type"] == "response.completed":
+            ends += [each["content"][0]["text"] for each in value["response"]["output"]]
+    return "".join(texts), [clean(each) for each in ends]
+
+
+def _values(body: bytes | bytearray) -> Iterator[Any]:
+    for event in SSEDecoder().feed(bytes(body)):
+        text = event.data.decode()
+        yield text if text == DONE else json.loads(text)
+
+
+def read(plan: Plan, readers: Sequence[Read], *, away: bool) -> list[str]:
+    """Say what is wrong with what the readers of one answer have got.
+
+    Args:
+        plan: of the answer.
+        readers: all of them.
+        away: whether Redis was away for longer than an answer waits: then it may have broken off, and says so.
+    """
+    wrong = [name for each in readers for name in _numbered(each)]
+    longest = max((each.events for each in readers), key=len)
+    for each in readers:
+        if not each.ended and not (each.missing and away):
+            wrong.append("failed")
+        elif each.events != longest[: len(each.events)]:
+            wrong.append("disorder")
+        elif each.ended and len(each.events) < len(longest):
+            wrong.append("lost")
+    whole = next((each for each in readers if each.ended), None)
+    if not wrong and whole is not None:
+        wrong += _answered(plan, whole, away=away)
+    return sorted({*wrong})
+
+
+def _numbered(reader: Read) -> Iterator[str]:
+    numbers = [int(event.id or -1) for event in reader.events]
+    if len({*numbers}) < len(numbers):
+        yield "doubled"
+    if numbers and len({*numbers}) <= max(numbers):
+        yield "lost"
+    if any(one > other for one, other in pairwise(numbers)):
+        yield "disorder"
+
+
+def _answered(plan: Plan, reader: Read, *, away: bool) -> Iterator[str]:
+    forms = [json.loads(event.data) for event in reader.events if event.event not in ("start", "patch", "end")]
+    text, expected = "".join(str(from_dict(form)) for form in forms), clean(shown(plan, plan.body)[0])
+    if reader.end != plan.whole and not (away and reader.end is False):
+        yield "end"
+    if text != expected and not (away and reader.end is False and expected.startswith(text)):
+        yield "text"

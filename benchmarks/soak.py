@@ -1,0 +1,121 @@
+"""What holds when all is left running: ``python -m benchmarks soak --seconds 600 --seed 1``, or ``make soak``.
+
+For some minutes a relay, and two servers of answers that survive a reload, are loaded with streams whose upstream
+breaks them in every way, and whose clients leave, come back and read slowly, while the Redis behind them is killed and
+started again. What each client must get follows from the number of its stream, and so from the seed. Linux only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from statistics import linear_regression
+
+from .left_running.clients import Clients
+from .left_running.judge import OF_A_STREAM, WRONG
+from .left_running.load import Found, Load, Sample
+from .left_running.plan import FAULTS
+from .redis_server import run_redis
+from .relay.processes import Program, running
+from .report import Figure, Result, Table
+
+QUICK = {"seconds": 10.0}
+ROUND = 50.0  # seconds
+LEASE = 5.0  # seconds
+# What may stay of a stream, in bytes: less than the smallest thing that knows one.
+STAYS = 512
+LANES = {"relay": "relayed streams", "answers": "answers that survive a reload"}
+
+
+def figures(
+    *,
+    seconds: float = 600.0,
+    seed: int | None = None,
+    relayed: int = 24,
+    answers: int = 12,
+    outage: float = 12.0,
+    silence: float = 4.0,
+) -> Iterator[Result]:
+    """Load all, and give what came of it.
+
+    Args:
+        seconds: in which streams begin; the rests between the rounds come on top of that.
+        seed: what all streams follow from; None for any.
+        relayed: how many streams at once the relay has.
+        answers: how many answers at once there are, each with up to four readers.
+        outage: how long it is until Redis goes away again, in seconds.
+        silence: after how many seconds an upstream that sends nothing counts as gone.
+
+    Raises:
+        ModuleNotFoundError: `redis-server` is not installed.
+    """
+    seed = secrets.randbelow(10**6) if seed is None else seed
+    print(f"the same again: --seconds {seconds:g} --seed {seed}", flush=True)
+    found = Found()
+    with ExitStack() as stack:
+        redis = stack.enter_context(run_redis(persistent=True))
+        upstream = stack.enter_context(_running("upstream", seed))
+        url = f"http://127.0.0.1:{upstream.port}/v1"
+        served = ("answers", url, silence, redis.path, seed, LEASE)
+        commands = [_running("relayed", url, silence), _running(*served), _running(*served)]
+        with ThreadPoolExecutor() as pool:
+            relay, *servers = pool.map(stack.enter_context, commands)
+        load = Load(seed, upstream, relay, servers, redis, LEASE, relayed, answers, min(outage, seconds / 3))
+        told = stack.enter_context(_bar(seconds, found))
+        clients = asyncio.run(load.run(found, seconds, max(round(seconds / ROUND), 1), told))
+    for what in found.told:
+        print(what, file=sys.stderr)
+    yield from results(found, clients, f"Seed {seed}, {seconds:g} seconds.")
+
+
+def results(found: Found, clients: Clients, said: str) -> Iterator[Result]:
+    """Give what came of it, as the report tells it."""
+    for lane, name in LANES.items():
+        for wrong, what in WRONG.items():
+            if lane == "answers" or wrong in OF_A_STREAM:
+                yield Figure(f"{name}: {what}", found.wrong[lane, wrong], 0)
+    for process, samples in found.samples.items():
+        yield Figure(f"tasks that stay: {process}", samples[-1].tasks - samples[0].tasks, 0)
+        yield Figure(f"descriptors that stay: {process}", samples[-1].descriptors - samples[0].descriptors, 0)
+        if len(samples) > 3 and process != "upstream":
+            yield Figure(f"bytes of memory that stay of a stream: {process}", slope(samples[1:]), STAYS)
+    rows = [[fault, *(f"{found.streams[lane, fault]:,}" for lane in LANES)] for fault in FAULTS]
+    rows.append(["all", *(f"{sum(found.streams[lane, fault] for fault in FAULTS):,}" for lane in LANES)])
+    note = (
+        f"{said} Clients: {clients.slow:,} read slowly, {clients.left:,} left, {clients.back:,} came back. Redis was "
+        f"killed and started again {found.restarts} times, each fourth time away for longer than an answer waits for "
+        f"it: {found.broken} whole answers broke off then, and said so."
+    )
+    yield Table("Streams, by what the upstream did", ["", *LANES.values()], rows, note)
+
+
+def slope(samples: Sequence[Sample]) -> float:
+    """Give how many bytes more there are for each stream."""
+    return linear_regression([each.streams for each in samples], [each.memory for each in samples]).slope
+
+
+def _running(module: str, *arguments: object) -> AbstractContextManager[Program]:
+    return running(sys.executable, "-m", f"{__package__}.left_running.{module}", *map(str, arguments))
+
+
+@contextmanager
+def _bar(seconds: float, found: Found) -> Iterator[Callable[[float, float], None]]:
+    """Show how far it is on standard error, where that is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
+        task = progress.add_task("", total=seconds)
+
+        def told(before: float, passed: float) -> None:
+            streams, wrong = found.streams.total(), found.wrong.total()
+            what = f"{streams:,} streams, {wrong} wrong, {found.restarts} restarts of Redis"
+            progress.update(task, completed=before + passed, description=what)
+
+        yield told
