@@ -39,7 +39,7 @@ COMMA := ,
 UNTRACED := $(filter-out %_hostile.py %_views.py %_relay_parts.py,$(wildcard tests/test_openai_*.py tests/test_cli*.py \
 	tests/test_testing*.py tests/test_splice*.py tests/test_relay*.py)) $(addprefix tests/test_,$(addsuffix .py,benchmarks clean_sse \
 	conftest demo docs examples examples_frameworks fuzz imports mutation peers picture readme reference report serve \
-	serve_browser sse_wire ui_benchmark ui_browser ui_redis ui_response_wire upstreams))
+	serve_browser soak_benchmark sse_wire ui_benchmark ui_browser ui_redis ui_response_wire upstreams))
 CORE_FILES := $(subst $(EMPTY) ,$(COMMA),$(CORE:%=*/site-packages/streamcite/%.py))
 
 help: ## List the targets

@@ -23,6 +23,8 @@ from .redis_server import run_redis
 from .relay.processes import Program, running
 from .report import Figure, Result, Table
 
+_PARTS = f"{__package__}.left_running"
+RELAY = f"{_PARTS}.relayed"
 QUICK = {"seconds": 10.0}
 ROUND = 50.0  # seconds
 LEASE = 5.0  # seconds
@@ -58,10 +60,10 @@ def figures(
     found = Found()
     with ExitStack() as stack:
         redis = stack.enter_context(run_redis(persistent=True))
-        upstream = stack.enter_context(_running("upstream", seed))
+        upstream = stack.enter_context(_running(f"{_PARTS}.upstream", seed))
         url = f"http://127.0.0.1:{upstream.port}/v1"
-        served = ("answers", url, silence, redis.path, seed, LEASE)
-        commands = [_running("relayed", url, silence), _running(*served), _running(*served)]
+        served = (f"{_PARTS}.answers", url, silence, redis.path, seed, LEASE)
+        commands = [_running(RELAY, url, silence), _running(*served), _running(*served)]
         with ThreadPoolExecutor() as pool:
             relay, *servers = pool.map(stack.enter_context, commands)
         load = Load(seed, upstream, relay, servers, redis, LEASE, relayed, answers, min(outage, seconds / 3))
@@ -99,7 +101,7 @@ def slope(samples: Sequence[Sample]) -> float:
 
 
 def _running(module: str, *arguments: object) -> AbstractContextManager[Program]:
-    return running(sys.executable, "-m", f"{__package__}.left_running.{module}", *map(str, arguments))
+    return running(sys.executable, "-m", module, *map(str, arguments))
 
 
 @contextmanager

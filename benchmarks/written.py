@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -80,7 +81,11 @@ def _suite(results: Results, suite: str) -> Iterator[str]:
         yield from _table(["", "measured", "at most", ""], rows)
     for table in (each for each in found if isinstance(each, Table)):
         yield f"\n### {table.title}\n"
+        # The documentation includes tables by these names.
+        name = re.sub(r"\W+", "-", table.title.partition(",")[0].lower())
+        yield f"<!-- --8<-- [start:{name}] -->"
         yield from _table(table.head, [[*map(_escaped, row)] for row in table.rows])
+        yield f"<!-- --8<-- [end:{name}] -->"
         if table.note:
             yield f"\n{table.note}"
 

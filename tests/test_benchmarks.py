@@ -109,7 +109,7 @@ def test_the_registry_of_the_benchmark_holds_what_it_says() -> None:
 
 def test_every_figure_of_the_sources_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     # Collecting garbage makes figures exact, which these need not be, and takes long among so many tests.
-    monkeypatch.setattr(timing, "gc", SimpleNamespace(collect=int, disable=int, enable=int))
+    monkeypatch.setattr(timing, "gc", SimpleNamespace(collect=int, disable=int, enable=int, freeze=int, unfreeze=int))
     size = {"characters": 200_000, "sources": 1_000, "passes": 1}
     for suite, count in ((sources, 20), (material, 8 + len(material.HOSTILE))):
         figures: list[report.Figure] = list(suite.figures(**size))

@@ -56,11 +56,17 @@ def test_the_code_of_a_page_prints_what_stands_there(page: Path) -> None:
     assert run([block.code for block in written]) == [block.printed for block in written]
 
 
-def test_what_is_included_is_an_example() -> None:
+def test_what_is_included_is_there() -> None:
     included = [
         path for page in PAGES for path in re.findall(r'^--8<-- "(.*?)"$', page.read_text("utf-8"), re.MULTILINE)
     ]
-    assert [path for path in included if not (DOCS.parent / path).is_file()] == []
+    assert [path for path in included if not is_there(*path.split(":"))] == []
+
+
+def is_there(path: str, section: str = "") -> bool:
+    """Whether a file is there, and has the section that is named."""
+    file = DOCS.parent / path
+    return file.is_file() and (not section or f"--8<-- [start:{section}]" in file.read_text("utf-8"))
 
 
 def test_the_machine_is_that_of_the_parser() -> None:

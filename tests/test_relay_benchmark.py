@@ -10,10 +10,8 @@ from streamcite import read_material
 
 
 def test_every_figure_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(benchmark, "PACED", {"streams": 3, "events": 100})
     monkeypatch.setattr(benchmark, "EVENTS_A_SECOND", 40)
-    monkeypatch.setattr(benchmark, "BURST", {"streams": 2, "events": 300, "batch": 16})
-    figures = list(benchmark.figures(passes=1, streams=4, soak=200, seconds=0.2))
+    figures = list(benchmark.figures(passes=1, paced=3, burst=200, streams=4, soak=200, seconds=0.2))
     names = [figure.name for figure in figures]
     assert len({*names}) == len(names)
     for name in ("relay / pump: paced", "relay / pump: burst", "relay / relay without splice: paced"):

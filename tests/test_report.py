@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks import __main__ as command
 from benchmarks import asserted, plots, results, suites, targets, written
-from benchmarks.report import Figure, Point, Result, Table
+from benchmarks.report import Figure, Point, Result, Table, shown
 from benchmarks.results import Results
 
 GIVEN: list[Result] = [
@@ -80,10 +80,33 @@ def test_what_is_not_over_its_limit_ends_well(monkeypatch: pytest.MonkeyPatch, s
     assert run(monkeypatch, "lost") == run(monkeypatch, "wrong") == 1
 
 
-@pytest.mark.parametrize("arguments", [["none"], ["report"]])
-def test_a_mistake_is_told(monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+def test_what_takes_minutes_runs_when_it_is_named(
+    monkeypatch: pytest.MonkeyPatch, suite: list[dict[str, int]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(suites, "SUITES", {"one": "The first", "soak": "The long"})
+    assert run(monkeypatch) == 1
+    assert "The long" not in capsys.readouterr().out
+    monkeypatch.setattr(suites, "import_module", lambda _: SimpleNamespace(figures=told))
+    assert run(monkeypatch, "soak", "--seconds", "2.5", "--seed", "7") == 0
+    assert "seconds 2.5, seed 7" in capsys.readouterr().out
+
+
+def told(**size: float) -> Iterator[Result]:
+    yield Figure(", ".join(f"{name} {value:g}" for name, value in size.items()), 0, 0)
+
+
+def test_a_number_of_things_is_whole_and_may_be_none() -> None:
+    assert [shown(value) for value in (0, 7, 0.0123, 7.0)] == ["0", "7", "0.012", "7.00"]
+    assert (targets.verdict(0, 0), targets.verdict(0, 3)) == ("met", "**missed**")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["none", "report", "core --seconds 3", "--seed 3", *(f"soak --seconds {number}" for number in ("0", "inf", "nan"))],
+)
+def test_a_mistake_is_told(monkeypatch: pytest.MonkeyPatch, arguments: str) -> None:
     with pytest.raises(SystemExit) as stopped:
-        run(monkeypatch, *arguments)
+        run(monkeypatch, *arguments.split())
     assert stopped.value.code == 2
 
 
@@ -113,7 +136,8 @@ def test_the_report_tells_each_figure_beside_its_limit(suite: list[dict[str, int
     assert "| speed \\| of one | 1.10 | 1 | **missed by 10.0%** |" in text
     assert "| speed of two | 0.50 | 1 | met |" in text
     assert "| told | 3600 |  |  |" in text
-    assert "### Who does what" in text
+    assert "### Who does what\n\n<!-- --8<-- [start:who-does-what] -->\n| who | what |" in text
+    assert "| x |\n<!-- --8<-- [end:who-does-what] -->\n\nA note." in text
     assert "| a\\|b | x |" in text
     assert "## The lost\n\nNot measured: melody is not installed." in text
     assert "**A quick run**" in text

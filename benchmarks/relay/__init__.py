@@ -6,6 +6,7 @@ Each is a process of its own between one server and one client, and what counts 
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from importlib.util import find_spec
@@ -16,19 +17,29 @@ from benchmarks.report import Figure, Point
 from .load import OTHER, PATH, SHOWN, read
 from .processes import Program, litellm, module, nginx, relay, running
 
-PACED: Mapping[str, Any] = {"streams": 40, "events": 100}
-BURST: Mapping[str, Any] = {"streams": 4, "events": 3_000, "batch": 16}
-QUICK = {"passes": 1, "streams": 100, "soak": 1_000, "seconds": 1}
+EVENTS = 100  # of a paced stream
+QUICK = {"passes": 1, "paced": 10, "burst": 500, "streams": 100, "soak": 500, "seconds": 1}
 EVENTS_A_SECOND = 2
 FIRST_MARKER = 60  # events
 LATENCY = 0.02  # seconds
+SETTLING = 5.0  # seconds
 
 
-def figures(*, passes: int = 3, streams: int = 2_000, soak: int = 20_000, seconds: float = 4) -> Iterator[Figure]:
+def figures(
+    *,
+    passes: int = 3,
+    paced: int = 40,
+    burst: int = 3_000,
+    streams: int = 2_000,
+    soak: int = 20_000,
+    seconds: float = 4,
+) -> Iterator[Figure]:
     """Measure all that has a limit, one figure after the other.
 
     Args:
         passes: how often each is run; the least counts.
+        paced: how many paced streams there are at once.
+        burst: how many events a stream has that comes in bursts.
         streams: how many at once to ask how late events are.
         soak: how many streams to ask whether anything stays.
         seconds: how long the paced streams last; twice as long those of which it is asked how late events are.
@@ -36,7 +47,11 @@ def figures(*, passes: int = 3, streams: int = 2_000, soak: int = 20_000, second
     with ExitStack() as stack:
         upstream = stack.enter_context(running(*module("upstream")))
         programs = _programs(stack, upstream.port)
-        yield from _costs(programs, passes, seconds)
+        loads: dict[str, dict[str, Any]] = {
+            "paced": {"streams": paced, "events": EVENTS, "every": seconds / EVENTS},
+            "burst": {"streams": 4, "events": burst, "batch": 16},
+        }
+        yield from _costs(programs, passes, loads)
         yield from _lateness(programs["pump"], programs["relay"], streams, 2 * seconds)
         yield from _soak(programs["relay"], soak)
 
@@ -57,15 +72,13 @@ def _programs(stack: ExitStack, upstream: int) -> dict[str, Program]:
     return programs
 
 
-def _costs(programs: Mapping[str, Program], passes: int, seconds: float) -> Iterator[Figure]:
+def _costs(programs: Mapping[str, Program], passes: int, loads: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
     """Compare what an event costs, paced one a read and in bursts."""
     lanes: dict[str, tuple[Program, Mapping[str, Any]]] = {name: (each, {}) for name, each in programs.items()}
     lanes["relay without splice"] = programs["relay"], {"path": OTHER}
     lanes["relay with sources"] = programs["relay"], {"body": SHOWN}
-    for kind, load, limit in (
-        ("paced", {**PACED, "every": seconds / PACED["events"]}, 1.5),
-        ("burst", BURST, 3.0),
-    ):
+    for kind, limit in {"paced": 1.5, "burst": 3.0}.items():
+        load = loads[kind]
         spent = dict.fromkeys(lanes, float("inf"))
         sizes: dict[str, int] = {}
         for _ in range(passes):
@@ -112,6 +125,9 @@ def _soak(relayed: Program, streams: int) -> Iterator[Figure]:
     read(relayed.port, **part)  # what is built once is built
     memory, descriptors = relayed.memory(), relayed.descriptors()
     read(relayed.port, **part)
+    until = time.monotonic() + SETTLING
+    while relayed.descriptors() > descriptors and time.monotonic() < until:
+        time.sleep(0.1)
     yield Figure(
         f"bytes of memory that stay of a stream, over {streams // 2}", (relayed.memory() - memory) / (streams / 2)
     )

@@ -1,0 +1,214 @@
+"""The soak finds nothing wrong in a few seconds, and notices what is wrong, in a relay and in what a reader has got."""
+
+import asyncio
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache, partial
+
+import pytest
+
+from benchmarks import soak
+from benchmarks.left_running import judge, load
+from benchmarks.left_running import plan as plans
+from benchmarks.left_running.clients import Clients
+from benchmarks.left_running.http import CutError, request
+from benchmarks.left_running.judge import Read, Seen
+from benchmarks.left_running.load import Found, Sample
+from benchmarks.left_running.plan import FAULTS, Plan
+from benchmarks.openai import SOURCES
+from benchmarks.report import Figure, Table
+from streamcite import Resolver, clean, parse
+from streamcite.sse import ServerSentEvent, SSEDecoder, encode
+from streamcite.ui.native import NativeEncoder
+
+# `make test` works where this is missing, and says so; CI installs it, and fails on a skip.
+with_redis = pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis-server is not installed")
+
+
+@with_redis
+def test_a_short_soak_finds_nothing_wrong() -> None:
+    results = [*soak.figures(seconds=3, seed=7, relayed=4, answers=3, outage=0.8)]
+    figures = [each for each in results if isinstance(each, Figure)]
+    assert [str(figure) for figure in figures if figure.missed] == []
+    assert len({figure.name for figure in figures}) == len(figures) == 17
+    (table,) = (each for each in results if isinstance(each, Table))
+    *_, relayed, answers = (int(cell) for cell in table.rows[-1] if cell.isdigit())
+    assert min(relayed, answers) >= 4
+    assert "started again 0 times" not in table.note
+
+
+@with_redis
+def test_a_relay_that_loses_doubles_and_leaks_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(soak, "RELAY", "tests.broken_relay")
+    monkeypatch.setattr(load, "_SETTLING", 1.0)
+    figures = [each for each in soak.figures(seconds=1, seed=7, relayed=8, answers=1) if isinstance(each, Figure)]
+    wrong = {figure.name for figure in figures if figure.missed}
+    assert {"relayed streams: the clean text is not the parser's", "tasks that stay: relay"} <= wrong
+    assert "descriptors that stay: relay" in wrong
+    assert not any(name.startswith("answers") or "server" in name for name in wrong)
+    assert "relay, stream " in capsys.readouterr().err
+
+
+# Streams
+
+
+made = cache(partial(plans.make, 1))
+
+
+def planned(fault: str, *, least: int = 0) -> Plan:
+    """Give a stream of chat completions that has this fault, and a marker before."""
+    candidates = (made(number) for number in range(least, 10_000))
+    return next(each for each in candidates if (each.fault, each.api) == (fault, "chat") and is_marked(each))
+
+
+def is_marked(plan: Plan) -> bool:
+    text, _ = judge.shown(plan, plan.body)
+    return plan.fault in ("5xx", "no answer") or clean(text) != text
+
+
+def test_plans_are_the_same_whoever_makes_them_and_have_every_fault() -> None:
+    first = [made(number) for number in range(100)]
+    assert {plan.fault for plan in first} == {*FAULTS}
+    for plan in first[:20]:
+        again = plans.make(1, plan.number)
+        assert judge.shown(again, again.body) == judge.shown(plan, plan.body)
+        text, _ = judge.shown(plan, b"".join(plan.frames))
+        assert text.startswith(f"Answer {plan.number}: ")
+        assert clean(text).endswith("That is all.")
+
+
+def cleaned(plan: Plan) -> Seen:
+    """What a client gets of a plan, in one delta."""
+    text, _ = judge.shown(plan, plan.body)
+    frames = [frame for frame in plan.body.split(b"\n\n") if b'"content":"' not in frame or b'"role"' in frame]
+    delta = encode(json.dumps({"choices": [{"delta": {"content": clean(text)}, "finish_reason": None}]}))
+    body = frames[0] + b"\n\n" + delta + b"\n\n".join(frames[1:])
+    return Seen(200, bytearray(body), ended=plan.fault in plans.ENDED)
+
+
+@pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault not in ("5xx", "no answer")])
+def test_a_stream_is_right_or_what_is_wrong_is_told(fault: str) -> None:
+    plan = planned(fault)
+    assert judge.relayed(plan, cleaned(plan)) == []
+    assert judge.relayed(plan, Seen(200, bytearray(plan.body), ended=fault in plans.ENDED)) == ["text"]
+    assert judge.relayed(plan, replace(cleaned(plan), ended=fault not in plans.ENDED)) == ["end"]
+    assert judge.relayed(plan, cleaned(planned(fault, least=plan.number + 1))) == ["text"]
+    assert judge.relayed(plan, Seen()) == judge.relayed(plan, Seen(502)) == ["failed"]
+    assert judge.relayed(plan, replace(cleaned(plan), left=True)) == judge.relayed(plan, Seen(left=True)) == []
+    assert judge.relayed(plan, Seen(200, bytearray(plan.body), left=True)) == ["text"]
+
+
+def test_an_end_that_is_invented_is_told() -> None:
+    plan, seen = planned("no end"), cleaned(planned("no end"))
+    seen.body += plans.DONE
+    assert judge.relayed(plan, seen) == ["end"]
+
+
+@pytest.mark.parametrize(("fault", "status"), [("5xx", 503), ("no answer", 502)])
+def test_a_refusal_is_told_as_one(fault: str, status: int) -> None:
+    assert judge.relayed(planned(fault), Seen(status)) == []
+    assert judge.relayed(planned(fault), Seen(200)) == judge.relayed(planned(fault), Seen()) == ["failed"]
+
+
+# Answers that survive a reload
+
+
+def events(plan: Plan, *, complete: bool | None = None) -> list[ServerSentEvent]:
+    text, _ = judge.shown(plan, plan.body)
+    encoder, resolver = NativeEncoder(), Resolver(SOURCES)
+    frames = encoder.feed([])
+    for event in parse(text):
+        frames += encoder.feed(resolver.feed([event]))
+    return SSEDecoder().feed(b"".join([*frames, *encoder.close(complete=plan.whole if complete is None else complete)]))
+
+
+def swapped(events: list[ServerSentEvent]) -> list[ServerSentEvent]:
+    return [*events[:2], events[3], events[2], *events[4:]]
+
+
+Tampering = Callable[[list[ServerSentEvent]], Sequence[ServerSentEvent]]
+
+
+@pytest.mark.parametrize(
+    ("tampered", "wrong"),
+    [
+        (lambda events: events, []),
+        (lambda events: [*events[:3], *events[4:]], ["lost"]),
+        (lambda events: [*events[:3], *events[2:]], ["doubled"]),
+        (swapped, ["disorder"]),
+        (lambda events: [*events[:3], events[3]._replace(data=b"{}"), *events[4:]], ["disorder"]),
+    ],
+)
+def test_what_a_reader_lacks_or_has_twice_is_told(tampered: Tampering, wrong: list[str]) -> None:
+    for fault in ("none", "cut"):
+        plan = planned(fault)
+        got = [Read([*tampered(events(plan))], ended=True), Read(events(plan), ended=True)]
+        assert set(wrong) <= set(judge.read(plan, got, away=False))
+        assert bool(wrong) == bool(judge.read(plan, got, away=False))
+
+
+def test_an_answer_is_the_one_that_was_sent() -> None:
+    plan, other = planned("none"), planned("none", least=planned("none").number + 1)
+    assert judge.read(plan, [Read(events(other), ended=True)], away=False) == ["text"]
+    assert judge.read(plan, [Read(events(plan)[:-1])], away=False) == ["failed"]
+    assert judge.read(plan, [Read(events(plan, complete=False), ended=True)], away=False) == ["end"]
+    cut = planned("reset")
+    assert judge.read(cut, [Read(events(cut, complete=True), ended=True)], away=False) == ["end"]
+
+
+def test_an_answer_may_break_off_while_redis_is_away() -> None:
+    plan = planned("none")
+    half = replace(plan, sent=20)
+    broken = Read(events(half, complete=False), ended=True)
+    assert judge.read(plan, [broken], away=True) == judge.read(plan, [Read(missing=True)], away=True) == []
+    assert set(judge.read(plan, [broken], away=False)) == {"end", "text"}
+    assert judge.read(plan, [Read(events(half, complete=True), ended=True)], away=True) == ["text"]
+
+
+# What is told
+
+
+def test_memory_that_stays_is_told_beside_its_limit() -> None:
+    found = Found()
+    found.samples["relay"] = [Sample(number * 100, 3, 9, 10**7 + number * 10**5) for number in range(5)]
+    figures = {figure.name: figure for figure in soak.results(found, Clients(), "") if isinstance(figure, Figure)}
+    stays = figures["bytes of memory that stay of a stream: relay"]
+    assert stays.value == pytest.approx(1_000)
+    assert stays.missed
+
+
+def test_a_request_is_cut_where_its_answer_is() -> None:
+    async def ask(answer: bytes) -> tuple[int, bytes, bool]:
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(answer)
+            writer.close()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        body, status = b"", 0
+        try:
+            async with request("GET", server.sockets[0].getsockname()[1], "/", slow=True) as response:
+                status = response.status
+                async for data in response.pieces(2):
+                    body += data
+        except CutError:
+            return status, body, True
+        finally:
+            server.close()
+        return status, body, False
+
+    head = b"HTTP/1.1 200 OK\r\n"
+    chunked = head + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"
+    for answer, outcome in {
+        chunked + b"0\r\n\r\n": (200, b"hello", False),
+        chunked: (200, b"hello", True),
+        chunked + b"9\r\nhal": (200, b"hellohal", True),
+        head + b"content-length: 2\r\n\r\nhi": (200, b"hi", False),
+        b"HTTP/1.1 204 No Content\r\n\r\n": (204, b"", False),
+        b"": (0, b"", True),
+    }.items():
+        assert asyncio.run(ask(answer)) == outcome
