@@ -5,7 +5,7 @@ import json
 import pytest
 
 from benchmarks import relay as benchmark
-from benchmarks.relay.load import SHOWN
+from benchmarks.relay.load import MATERIAL, PATH, request
 from streamcite import read_material
 
 
@@ -20,4 +20,5 @@ def test_every_figure_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_request_shows_its_sources() -> None:
-    assert len(read_material(json.loads(SHOWN)["messages"])) > 0
+    asked = request(PATH, MATERIAL, events=1, every=0.0, batch=1)
+    assert len(read_material(json.loads(asked.partition(b"\r\n\r\n")[2])["messages"])) > 0

@@ -1,15 +1,20 @@
 """The command ``streamcite relay``, as a process of its own."""
 
 import json
+import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import time
 import tomllib
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import ExitStack, closing
 from dataclasses import fields
 from http.client import HTTPConnection, IncompleteRead
 from pathlib import Path
+from threading import Event
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,10 +26,10 @@ from streamcite.relay.config import RelayConfig
 from streamcite.testing import serve
 from tests.chats import MARKER, streamed
 from tests.clients import new_client
-from tests.http_peer import Peer, request
+from tests.http_peer import Exchange, Peer, request
 from tests.processes import PATIENCE
 from tests.raw_streams import body
-from tests.relays import ANSWER, CLEAN, ENV, PROGRAM, SHOWN, command
+from tests.relays import ANSWER, CLEAN, ENV, PROGRAM, SHOWN, Command, command
 
 
 def test_it_relays_in_several_processes_that_count_together() -> None:
@@ -38,6 +43,78 @@ def test_it_relays_in_several_processes_that_count_together() -> None:
         relay.end()
     assert any("2 citations, 1 malformed" in line for line in relay.lines)
     assert not any("guest" in line or "Traceback" in line for line in relay.lines)
+
+
+def measured(url: str) -> dict[str, float]:
+    """Give what is told of this moment, without labels, by whichever process is asked."""
+    lines = [line.rsplit(" ", 1) for line in request(f"{url}/metrics")[1].decode().splitlines()]
+    names = ("open_streams", "held_characters", "tasks")
+    return {name: float(value) for key, value in lines for name in names if key == f"streamcite_relay_{name}"}
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def workers_of(relay: Command) -> list[int]:
+    """Give the processes that serve."""
+    pids = Path(f"/proc/{relay.process.pid}/task/{relay.process.pid}/children").read_text().split()
+    return [int(pid) for pid in pids if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def is_cut(stream: HTTPConnection) -> bool:
+    assert stream.sock is not None
+    stream.sock.settimeout(0)
+    try:
+        return stream.sock.recv(1, socket.MSG_PEEK) == b""
+    except BlockingIOError:
+        return False
+    except ConnectionError:
+        return True
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_is_open_and_held_is_told_of_all_processes_that_are(peer: Peer, workers: int) -> None:
+    first, held = body(streamed(["It "], None), done=False), body(streamed([MARKER[:9]], None), done=False)
+    go = Event()
+
+    def give(exchange: Exchange) -> None:
+        exchange.start()
+        exchange.send(first)
+        assert go.wait(PATIENCE)
+        exchange.send(held)
+        exchange.wait_until_left()
+
+    peer.answer = give
+    with ExitStack() as stack:
+        relay = stack.enter_context(command("--upstream", peer.url, "--workers", str(workers), "--grace", "0"))
+        streams = []
+        for _ in range(8):
+            stream = stack.enter_context(closing(HTTPConnection(urlsplit(relay.url).netloc, timeout=PATIENCE)))
+            stream.request("POST", "/v1/chat/completions", json.dumps({"stream": True}))
+            assert b"It " in stream.getresponse().read1()
+            streams.append(stream)
+        until(lambda: measured(relay.url)["open_streams"] == 8)
+        assert measured(relay.url)["held_characters"] == 0
+        go.set()
+        until(lambda: measured(relay.url)["held_characters"] == 8 * 9)
+        assert measured(relay.url)["tasks"] >= 8
+        if workers > 1:
+            killed, *_ = workers_of(relay)
+            os.kill(killed, signal.SIGKILL)
+            until(lambda: killed not in workers_of(relay))
+            streams = [stream for stream in streams if not is_cut(stream)]
+            until(lambda: measured(relay.url)["open_streams"] == len(streams))
+            until(lambda: measured(relay.url)["held_characters"] == len(streams) * 9)
+        for stream in streams:
+            stream.close()
+        until(lambda: measured(relay.url)["open_streams"] == 0)
+        assert measured(relay.url)["held_characters"] == 0
+        until(lambda: measured(relay.url)["tasks"] < 8 * workers)
+        relay.end()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -101,9 +178,7 @@ def test_settings_may_stand_in_a_file_and_the_command_line_wins(tmp_path: Path) 
 def test_the_server_may_be_set_in_the_file_too(tmp_path: Path) -> None:
     file = tmp_path / "relay.toml"
     with serve(ANSWER) as server:
-        file.write_text(
-            f'upstream = "{server.base_url}"\nhost = "127.0.0.2"\nport = 1\nworkers = 1\n'
-        )
+        file.write_text(f'upstream = "{server.base_url}"\nhost = "127.0.0.2"\nport = 1\nworkers = 1\n')
         with command("--config", str(file)) as relay:  # which gives a port itself
             assert relay.url.startswith("http://127.0.0.2:")
             assert request(f"{relay.url}/healthz")[1] == b"ok\n"

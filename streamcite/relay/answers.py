@@ -99,7 +99,7 @@ class Answers:
         if wanted.after is not None:
             feed = _chained(splice.feed, wanted.after.feed)
         events, slowest, end = 0, 0.0, "left"
-        self._metrics.open.add(splice)
+        self._metrics.opened(splice)
         try:
             while data := await answer.next():
                 begin = clock()
@@ -126,7 +126,7 @@ class Answers:
                 await write(splice.close(stopped=True) if not isinstance(error, ValueError) else b"")
                 raise CutError(str(error)) from error
         finally:
-            self._metrics.open.discard(splice)
+            self._metrics.closed(splice)
             self._metrics.stream(api, end, events=events, changed=splice.changed, slowest=slowest)
             self._tell(api, splice.found(), f"stream {end}, {events} events, {splice.changed} changed")
             if end == "done" and splice.changed and self._config.remember:
