@@ -20,7 +20,7 @@ client = AsyncOpenAI(base_url=f"http://127.0.0.1:{sys.argv[1]}/v1", api_key="any
 async def answer(request: Request) -> StreamingResponse:
     """Ask the upstream what was asked, and hand on its chunks."""
     asked: Any = await request.json()
-    stream: Any = await client.chat.completions.create(**asked, extra_query=dict(request.query_params))
+    stream: Any = await client.chat.completions.create(**asked)
 
     async def frames() -> AsyncIterator[str]:
         async for chunk in stream:

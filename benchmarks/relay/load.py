@@ -14,15 +14,18 @@ from streamcite import render_messages
 _SENT = re.compile(rb'"obfuscation":"(\d+)"')
 PATH = "/v1/chat/completions"
 OTHER = "/v1/other"  # whose answers a relay does not look into
-ASKED = json.dumps({"model": "any", "stream": True, "messages": [{"role": "user", "content": "?"}]}).encode()
-_MATERIAL = "\n\n".join(each.text for each in render_messages(SOURCES))
-SHOWN = json.dumps(
-    {
-        "model": "any",
-        "stream": True,
-        "messages": [{"role": "system", "content": _MATERIAL}, {"role": "user", "content": "?"}],
-    }
-).encode()
+MATERIAL = "\n\n".join(each.text for each in render_messages(SOURCES))
+
+
+def body_of(question: str, shown: str = "") -> bytes:
+    """Give the body of a request, whose messages show sources or not."""
+    messages = [{"role": "system", "content": shown}] if shown else []
+    messages.append({"role": "user", "content": question})
+    return json.dumps({"model": "any", "stream": True, "messages": messages}).encode()
+
+
+ASKED = body_of("?")
+SHOWN = body_of("?", MATERIAL)
 
 
 class Client(asyncio.Protocol):
@@ -59,9 +62,8 @@ class Client(asyncio.Protocol):
             self.done.set_result(self._size)
 
 
-def _request(path: str, body: bytes, events: int, every: float, batch: int) -> bytes:
-    query = f"events={events}&every={every}&batch={batch}"
-    head = f"POST {path}?{query} HTTP/1.1\r\nhost: relay\r\ncontent-type: application/json\r\n"
+def _request(path: str, body: bytes) -> bytes:
+    head = f"POST {path} HTTP/1.1\r\nhost: relay\r\ncontent-type: application/json\r\n"
     return f"{head}authorization: Bearer any\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
 
 
@@ -83,7 +85,7 @@ def read(
     port: int,
     *,
     path: str = PATH,
-    body: bytes = ASKED,
+    shown: str = "",
     streams: int,
     each: int = 1,
     events: int,
@@ -96,7 +98,7 @@ def read(
     Args:
         port: of the relay.
         path: that is asked for.
-        body: of each request.
+        shown: what a message in front of the question holds, if there is one.
         streams: how many at once.
         each: how many one behind the other.
         events: of one stream.
@@ -104,6 +106,6 @@ def read(
         batch: events in a write.
         late: takes how long each event was on its way, in nanoseconds.
     """
-    request = _request(path, body, events, every, batch)
-    requests = (request for _ in range(streams * each))
+    sent = _request(path, body_of(f"events={events} every={every} batch={batch}", shown))
+    requests = (sent for _ in range(streams * each))
     return asyncio.run(_read(port, requests, streams, every / streams, late))

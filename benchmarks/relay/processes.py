@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).parents[2]
-_PATIENCE = 30.0  # seconds
+_PATIENCE = 120.0  # seconds: litellm takes half a minute to start
 
 
 class Program:
@@ -40,6 +43,13 @@ class Program:
         """Give how many bytes of memory it has."""
         return int((self._files / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
+    def told(self, name: str) -> float:
+        """Give a value of those that it tells under ``/metrics``."""
+        with closing(HTTPConnection("127.0.0.1", self.port, timeout=_PATIENCE)) as connection:
+            connection.request("GET", "/metrics")
+            lines = connection.getresponse().read().decode().splitlines()
+        return next(float(value) for key, _, value in (line.rpartition(" ") for line in lines) if key == name)
+
     def descriptors(self) -> int:
         """Give how many descriptors it has open."""
         return len(list((self._files / "fd").iterdir()))
@@ -54,11 +64,14 @@ def running(*command: str | Path, port: int | None = None) -> Iterator[Program]:
     )
     assert process.stdout is not None
     output = process.stdout
+    lines: deque[str] = deque(maxlen=20)
     # What a program logs is read: it would stand still when the pipe is full.
-    reader = threading.Thread(target=lambda: [*output])
+    reader = threading.Thread(target=lambda: lines.extend(output))
     try:
-        found = _waited(port) if port else _printed(output)
+        found = port or _printed(output)
         reader.start()
+        if port:
+            _wait(process, port, lines)
         yield Program(process, found)
     finally:
         process.kill()
@@ -66,6 +79,12 @@ def running(*command: str | Path, port: int | None = None) -> Iterator[Program]:
         if reader.ident is not None:
             reader.join()
         output.close()
+
+
+def raise_limits() -> None:
+    """Let this process, and what it starts, have as many descriptors as the system allows."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def module(name: str, *arguments: object) -> list[str]:
@@ -114,6 +133,7 @@ def litellm(upstream: int, port: int) -> Iterator[list[str] | None]:
         config.write_text(
             "model_list:\n- model_name: any\n  litellm_params:\n    model: openai/any\n"
             f"    api_base: http://127.0.0.1:{upstream}/v1\n    api_key: any\n"
+            "general_settings:\n  dangerously_permit_weak_or_unset_master_key: true\n"
         )
         address = ["--port", str(port), "--host", "127.0.0.1"]
         yield [program, "--config", str(config), *address, "--telemetry", "False"]
@@ -127,17 +147,11 @@ def _printed(output: IO[str]) -> int:
     raise RuntimeError("a program of the benchmark has not started")
 
 
-def _waited(port: int) -> int:
-    """Wait until something listens on a port."""
+def _wait(process: subprocess.Popen[str], port: int, lines: Iterable[str]) -> None:
+    """Wait until a program listens on a port."""
     end = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            connection = HTTPConnection("127.0.0.1", port, timeout=1)
-            connection.connect()
-        except OSError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.1)
-        else:
-            connection.close()
-            return port
+    while process.poll() is None and time.monotonic() < end:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.1)
+    raise RuntimeError("\n".join(["a program of the benchmark has not started:", *map(str.rstrip, lines)]))

@@ -1,15 +1,15 @@
 """A server of answers for the benchmark of relays: ``python -m benchmarks.relay.upstream``. It prints its port.
 
-The query of a request says how its answer comes: ``events`` of them, ``every`` so many seconds or as fast as the reader
-takes them, ``batch`` of them a write.
+A request says in its messages, which pass every relay, how its answer comes: ``events=N every=SECONDS batch=N``, so
+many events, a write in so many seconds or as fast as the reader takes them, so many events a write.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from functools import cache
-from urllib.parse import parse_qsl, urlsplit
 
 from benchmarks.shapes import make
 from benchmarks.splice import APIS, frames_of
@@ -18,6 +18,7 @@ _HEAD = (
     b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\n"
     b"transfer-encoding: chunked\r\n\r\n"
 )
+_WANTED = re.compile(rb"events=(\d+) every=([\d.e-]+) batch=(\d+)")
 _DONE = b"data: [DONE]\n\n"
 # In the place of what is random each event says when it was sent, in nanoseconds of the machine's clock.
 _RANDOM = b'"obfuscation":"Jq3"'
@@ -54,9 +55,10 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             for line in head.lower().split(b"\r\n"):
                 if line.startswith(b"content-length:"):
                     length = int(line.partition(b":")[2])
-            await reader.readexactly(length)
-            wanted = dict(parse_qsl(urlsplit(head.split(b" ", 2)[1].decode()).query))
-            await send(writer, int(wanted["events"]), float(wanted["every"]), int(wanted["batch"]))
+            wanted = _WANTED.search(await reader.readexactly(length))
+            assert wanted is not None
+            events, every, batch = wanted.groups()
+            await send(writer, int(events), float(every), int(batch))
     except (ConnectionError, asyncio.IncompleteReadError):
         pass
     finally:
