@@ -2,6 +2,7 @@
 
 import json
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -138,6 +139,16 @@ def test_what_is_too_large_is_refused(url: str, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(page, "MAX_QUESTION", 10)
     assert post(f"{url}ask", b"x" * 11)[0] == 413
+
+
+@pytest.mark.parametrize(("name", "missing"), [("a.pdf", "pypdfium2"), ("a.html", "lxml"), ("a.html", "bs4")])
+def test_what_reads_a_file_and_is_missing_is_named(
+    url: str, name: str, missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    status, told = post(f"{url}files?name={name}", b"%PDF-1.4" if name == "a.pdf" else b"<p>Yes.</p>")
+    said = f'{name}: {missing} is not installed; such files need it: pip install "streamcite[serve]"'
+    assert (status, told) == (422, {"error": said})
 
 
 NAMES = [

@@ -48,8 +48,8 @@ async function post(path, body) {
 }
 
 async function json(response) {
-	const value = await response.json();
-	if (!response.ok) throw new Error(value.error);
+	const value = await response.json().catch(() => ({}));
+	if (!response.ok) throw new Error(value.error ?? `The server of this page has failed (${response.status}).`);
 	return value;
 }
 

@@ -137,6 +137,9 @@ class Page:
             documents = await to_thread.run_sync(read, name, data)
         except CannotRead as error:
             raise HTTPException(422, f"{name}: {error}") from None
+        except ModuleNotFoundError as error:
+            missing = f'{error.name} is not installed; such files need it: pip install "streamcite[serve]"'
+            raise HTTPException(422, f"{name}: {missing}") from None
         keep(self.files, name, documents)
         return JSONResponse({"files": list(self.files)})
 
