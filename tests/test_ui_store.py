@@ -11,6 +11,7 @@ from typing import Any
 
 import anyio
 import pytest
+import redis
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -375,3 +376,7 @@ def test_the_memory_store_holds_some() -> None:
 def test_the_redis_store_reads_bytes() -> None:
     with pytest.raises(ValueError, match="decode_responses"):
         RedisStore(Redis(decode_responses=True))
+    clients: list[Any] = [redis.Redis(), "redis://localhost", None]
+    for client in clients:
+        with pytest.raises(TypeError, match="must be a client of redis.asyncio, not "):
+            RedisStore(client)

@@ -6,6 +6,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Final
 
 try:
@@ -52,7 +53,7 @@ _ASKING: Final = 16
 class RedisStore:
     """Keep streams in Redis: a `Store` for many processes and machines, on asyncio, as its client is.
 
-        store = RedisStore(Redis.from_url("redis://localhost"))
+        store = RedisStore(Redis.from_url("redis://localhost"))  # the Redis of redis.asyncio
 
     A stream is one Redis stream, in which the id of an entry is the number of its frame, and a hash beside it with what
     is known of its producer. Each call is one script, which is done as a whole or not at all, so that a repeated one
@@ -71,6 +72,7 @@ class RedisStore:
         max_bytes: how long a stream may be.
 
     Raises:
+        TypeError: the client is none of ``redis.asyncio``.
         ValueError: the client decodes what it reads, a limit is not above 0 and finite, or ``keep`` is less than
             ``lease``.
         ModuleNotFoundError: from the import of this module: redis is missing.
@@ -86,6 +88,9 @@ class RedisStore:
         max_bytes: int = MAX_BYTES,
     ) -> None:
         check_limits(lease=lease, keep=keep, max_bytes=max_bytes)
+        if not iscoroutinefunction(getattr(redis, "execute_command", None)):
+            kind = type(redis)
+            raise TypeError(f"redis: must be a client of redis.asyncio, not {kind.__module__}.{kind.__qualname__}")
         settings = redis.connection_pool.connection_kwargs
         if settings.get("decode_responses"):
             raise ValueError("redis: must give bytes, and not be made with decode_responses=True")
