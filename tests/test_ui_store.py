@@ -378,5 +378,5 @@ def test_the_redis_store_reads_bytes() -> None:
         RedisStore(Redis(decode_responses=True))
     clients: list[Any] = [redis.Redis(), "redis://localhost", None]
     for client in clients:
-        with pytest.raises(TypeError, match="must be a client of redis.asyncio, not "):
+        with pytest.raises(TypeError, match=r"must be a client of redis\.asyncio, not "):
             RedisStore(client)
