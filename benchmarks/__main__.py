@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from . import suites, written
+from . import readme, suites, written
 from .report import Figure, Result
 from .results import Results, load, machine
 
@@ -24,7 +24,7 @@ def main() -> int:
         "suite",
         nargs="*",
         help=f"what to measure: {', '.join(suites.SUITES)}; by default all but {', '.join(suites.LONG)}; "
-        f"or `{REPORT}`: write REPORT.md and its plots from what --json FILE holds",
+        f"or `{REPORT}`: write REPORT.md, its plots, and its figures in the README from what --json FILE holds",
     )
     parser.add_argument("--quick", action="store_true", help="less of all: rough figures in seconds")
     parser.add_argument("--json", type=Path, metavar="FILE", help="keep what was measured, beside what is there")
@@ -97,6 +97,7 @@ def _results(name: str, *, quick: bool, **more: float) -> list[Result]:
 def _report(path: Path) -> int:
     try:
         written.write(load(path))
+        readme.write(written.FOLDER)
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2

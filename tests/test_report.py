@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import asserted, plots, results, suites, targets, written
+from benchmarks import asserted, plots, readme, results, suites, targets, written
 from benchmarks.report import Figure, Point, Result, Table, shown
 from benchmarks.results import Results
 
@@ -143,6 +143,36 @@ def test_the_report_tells_each_figure_beside_its_limit(suite: list[dict[str, int
     assert "**A quick run**" in text
     for line in text.splitlines():
         assert not line.startswith("|") or line.endswith("|")
+
+
+def test_the_readme_has_the_figures_of_the_report() -> None:
+    text, report = readme.README.read_text("utf-8"), (written.FOLDER / "REPORT.md").read_text("utf-8")
+    assert readme.written(text, report) == text
+    assert "| streamcite |" in text
+
+
+def test_figures_of_the_readme_are_written_anew(tmp_path: Path) -> None:
+    measured: list[Result] = [Figure("relay / pump: paced", 1.25, 1.5), Figure("nginx / pump: burst", 0.5)]
+    (tmp_path / "REPORT.md").write_text("\n".join(written.lines(Results({}, set(), {"relay": measured}), {})))
+    file = tmp_path / "README.md"
+    file.write_text(f"# One\n\n  {readme.BEGIN}\n  | streamcite | 9 | 9 |\n\n  {readme.END}\n\n| x | y |\n")
+    readme.write(tmp_path, file)
+    first = file.read_text()
+    assert first.startswith(f"# One\n\n  {readme.BEGIN}\n\n  | CPU time")
+    assert first.endswith(f"|\n\n  {readme.END}\n\n| x | y |\n")
+    assert "  | streamcite | 1.25 |  |\n" in first
+    assert "  | nginx, which looks into nothing |  | 0.50 |\n" in first
+    assert "litellm" not in first
+    assert "99.9" not in first
+    readme.write(tmp_path, file)
+    assert file.read_text() == first
+    measured += [Figure(readme.AT_ONCE, 500), Figure(f"  {readme.ADDED}", 3.2)]
+    (tmp_path / "REPORT.md").write_text("\n".join(written.lines(Results({}, set(), {"relay": measured}), {})))
+    readme.write(tmp_path, file)
+    assert "With 500 streams at once, 99.9 % of events come at most 3.20 ms later" in file.read_text()
+    file.write_text("# One\n")
+    with pytest.raises(ValueError, match="README"):
+        readme.write(tmp_path, file)
 
 
 def test_a_target_is_decided_by_the_worst_of_its_figures() -> None:
