@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -25,8 +24,6 @@ from .outgoing import Outgoing
 from .splice import Splice, StreamTooLong
 from .upstream import Answer, CutError
 from .whole import clean_body
-
-log: logging.Logger = logging.getLogger("streamcite.relay")
 
 _DONE = b"data: [DONE]\n\n"
 # An upstream ends its body right behind the last event. For one that does not, nobody waits any longer, in seconds.
@@ -128,7 +125,9 @@ class Answers:
         finally:
             self._metrics.closed(splice)
             self._metrics.stream(api, end, events=events, changed=splice.changed, slowest=slowest)
-            self._tell(api, splice.found(), f"stream {end}, {events} events, {splice.changed} changed")
+            outgoing.note = (
+                f"stream {end}, {events} events, {splice.changed} changed, {self._told(api, splice.found())}"
+            )
             if end == "done" and splice.changed and self._config.remember:
                 self._remember(wanted.owner, splice.result())
 
@@ -145,7 +144,7 @@ class Answers:
             cleaned, found, result = await asyncio.to_thread(clean_body, *arguments)
         else:
             cleaned, found, result = clean_body(*arguments)
-        self._tell(api, found, "whole")
+        outgoing.note = self._told(api, found)
         if result is not None and self._config.remember:
             self._remember(wanted.owner, result)
         headers = to_client(answer.headers, cleaned=True, cors=bool(self._config.cors))
@@ -181,12 +180,10 @@ class Answers:
             if part.part.channel in ("answer", "commentary"):
                 self._memory.keep(owner, part.text, part.raw)
 
-    def _tell(self, api: Api, found: Found, how: str) -> None:
+    def _told(self, api: Api, found: Found) -> str:
+        """Count what was found, and tell it."""
         self._metrics.found(api, found)
-        log.info(
-            "%s %s, %d citations, %d malformed, %d unknown ids",
-            api, how, found.citations, found.malformed, len(found.unknown),
-        )  # fmt: skip
+        return f"{found.citations} citations, {found.malformed} malformed, {len(found.unknown)} unknown ids"
 
 
 def _form(found: Found) -> bytes:

@@ -112,7 +112,8 @@ class Relay:
         finally:  # also where an answer is cut
             self.metrics.request(api, outgoing.status)
             seconds = time.perf_counter() - begin
-            log.info("%s %s: %d, %.3f s", scope["method"], api, outgoing.status, seconds)
+            note = outgoing.note and f", {outgoing.note}"
+            log.info("%s %s: %d, %.3f s%s", scope["method"], api, outgoing.status, seconds, note)
 
     async def _relay(
         self, scope: Scope, target: Target, incoming: Incoming, outgoing: Outgoing, upstream: Upstream

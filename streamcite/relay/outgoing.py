@@ -23,6 +23,7 @@ class Outgoing:
     Attributes:
         status: what was sent; 499 if nothing was, as the client had left.
         started: whether anything was sent.
+        note: what the log tells of the answer, besides its status.
     """
 
     def __init__(self, send: Callable[[MutableMapping[str, Any]], Awaitable[None]], *, head_only: bool) -> None:
@@ -30,6 +31,7 @@ class Outgoing:
         self._head_only = head_only
         self.status: int = 499
         self.started: bool = False
+        self.note: str = ""
 
     async def start(self, status: int, headers: list[Header]) -> None:
         """Send what stands before the body."""
