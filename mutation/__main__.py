@@ -7,6 +7,7 @@ must be explained in ``survivors.toml``.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -39,23 +40,42 @@ def main() -> int:
     """Print the score of each module, and its survivors; the exit status is 1 if one is too low, or unexplained."""
     parser = argparse.ArgumentParser(prog="python -m mutation", description=main.__doc__)
     parser.add_argument("module", nargs="*", help="as in streamcite/parser.py; all of these by default")
-    modules = parser.parse_args().module or list(MODULES)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="put each score in this file, beside those there")
+    arguments = parser.parse_args()
+    modules = arguments.module or list(MODULES)
     if unknown := [module for module in modules if module not in MODULES]:
         parser.error(f"no tests are named for {', '.join(unknown)}; there are {', '.join(MODULES)}")
     with EXPLAINED.open("rb") as file:
         explained = tomllib.load(file)
     # A list, so that each module has its turn.
-    return max([_report(module, explained.get(module, {})) for module in modules])
+    return max([_report(module, explained.get(module, {}), arguments.json) for module in modules])
 
 
-def _report(module: str, explained: Mapping[str, str]) -> int:
+def _report(module: str, explained: Mapping[str, str], file: Path | None) -> int:
     mutants = run(module, MODULES[module], explained)
     survivors = [mutant for mutant in mutants if mutant.survived]
     score = 1 - len(survivors) / len(mutants)
     print(f"{module}: {len(mutants) - len(survivors)} of {len(mutants)} changes noticed, {score:.1%}", flush=True)
+    if file:
+        keep(file, module, mutants, explained)
     for mutant in survivors:
         print(told(mutant, explained.get(mutant.line)))
     return int(score < LEAST or any(mutant.line not in explained for mutant in survivors))
+
+
+def keep(file: Path, module: str, mutants: Sequence[Mutant], explained: Mapping[str, str]) -> None:
+    """Write a module's score into a JSON file, in which those of other modules stay.
+
+    ``{module: {"changes": number, "noticed": number, "unexplained": number of survivors}}``
+    """
+    scores = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    survivors = [mutant for mutant in mutants if mutant.survived]
+    scores[module] = {
+        "changes": len(mutants),
+        "noticed": len(mutants) - len(survivors),
+        "unexplained": sum(mutant.line not in explained for mutant in survivors),
+    }
+    file.write_text(json.dumps(scores, indent=1) + "\n", "utf-8")
 
 
 def told(mutant: Mutant, why: str | None) -> str:

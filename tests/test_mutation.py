@@ -2,6 +2,7 @@
 
 import ast
 import difflib
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -67,6 +68,22 @@ def test_a_survivor_is_told_with_the_reason() -> None:
     mutant = session.Mutant("1", 7, "core/AddNot", "if not x:", survived=True)
     assert command.told(mutant, "Why not.") == "  line 7, core/AddNot: if not x:\n    Why not."
     assert "NOT EXPLAINED" in command.told(mutant, None)
+
+
+def test_the_score_of_each_module_is_kept(tmp_path: Path) -> None:
+    mutants = [
+        session.Mutant("1", 7, "core/AddNot", "if not x:", survived=True),
+        session.Mutant("2", 8, "core/AddNot", "if not y:", survived=True),
+        session.Mutant("3", 9, "core/AddNot", "if not z:", survived=False),
+    ]
+    file = tmp_path / "scores.json"
+    command.keep(file, "a.py", mutants, {"if not x:": "Why not."})
+    command.keep(file, "b.py", mutants[2:], {})
+    command.keep(file, "b.py", mutants[1:], {})
+    assert json.loads(file.read_text("utf-8")) == {
+        "a.py": {"changes": 3, "noticed": 1, "unexplained": 1},
+        "b.py": {"changes": 2, "noticed": 1, "unexplained": 1},
+    }
 
 
 def test_a_change_falls_by_the_cases(monkeypatch: pytest.MonkeyPatch) -> None:
