@@ -30,8 +30,10 @@ _COMPARED = (
     "Lt_LtE|Lt_GtE|LtE_Lt|LtE_Gt|Gt_GtE|Gt_LtE|GtE_Gt|GtE_Lt|Eq_NotEq|NotEq_Eq|Is_IsNot|IsNot_Is|In_NotIn|NotIn_In"
 )
 LEFT_OUT = re.compile(f"core/Replace(?:BinaryOperator_(?!(?:{_BINARY})$)|ComparisonOperator_(?!(?:{_COMPARED})$))")
-# Seconds that the first run of tests may take, and any other, many times what they do; more is an endless loop.
-TIMEOUTS = (30.0, 300.0)
+# Seconds of the processor that the first run of tests may take, and any other, many times what they do; more is an
+# endless loop. By the clock it may be far more, for the rest of the machine goes first.
+LIMITS = (10, 300)
+TIMEOUT = 900.0
 # Such a loop may also gather more and more.
 MEMORY = 4 * 2**30  # bytes
 
@@ -73,7 +75,7 @@ def run(module: str, tests: Sequence[str], explained: Container[str]) -> list[Mu
             else:
                 shutil.copy(place, copy)
         for number, arguments in enumerate(tests):
-            _write_settings(copy, module, TIMEOUTS[number > 0], f"{shlex.quote(sys.executable)} {arguments}")
+            _write_settings(copy, module, LIMITS[number > 0], f"{shlex.quote(sys.executable)} {arguments}")
             _ray(copy, "baseline", "settings.toml")
             if number == 0:
                 _ray(copy, "init", "settings.toml", SESSION)
@@ -100,8 +102,9 @@ def _forget(copy: Path, jobs: Sequence[str]) -> None:
         connection.executemany("DELETE FROM work_results WHERE job_id = ?", [(job,) for job in jobs])
 
 
-def _write_settings(copy: Path, module: str, timeout: float, command: str) -> None:
-    settings = {"module-path": module, "timeout": timeout, "test-command": command}
+def _write_settings(copy: Path, module: str, limit: int, command: str) -> None:
+    limited = shlex.join(["bash", "-c", f"ulimit -t {limit}; exec {command}"])
+    settings = {"module-path": module, "timeout": TIMEOUT, "test-command": limited}
     lines = [f"{key} = {json.dumps(value)}" for key, value in settings.items()]
     text = "\n".join(["[cosmic-ray]", *lines, "excluded-modules = []", "[cosmic-ray.distributor]", 'name = "local"'])
     (copy / "settings.toml").write_text(text + "\n", encoding="utf-8")
