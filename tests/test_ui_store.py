@@ -109,7 +109,7 @@ class StoreMachine(RuleBasedStateMachine):
         """What a call gives, or the class of its error."""
 
         async def bounded() -> Any:
-            with anyio.fail_after(0.5):
+            with anyio.fail_after(PATIENCE):
                 return await call
 
         try:
