@@ -345,7 +345,7 @@ def test_feeding_a_closed_one_is_a_mistake() -> None:
 
 def test_every_figure_of_the_benchmark_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     # Collecting garbage makes figures exact, which these need not be, and takes long among so many tests.
-    monkeypatch.setattr(timing, "gc", SimpleNamespace(collect=int, disable=int, enable=int))
+    monkeypatch.setattr(timing, "gc", SimpleNamespace(collect=int, disable=int, enable=int, freeze=int, unfreeze=int))
     figures = list(benchmark.figures(words=400, characters=2_000, passes=1))
     assert len({figure.name for figure in figures}) == len(figures) == 2 + len(benchmark.LONG)
     assert all(figure.value > 0 for figure in figures)
