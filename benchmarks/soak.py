@@ -28,8 +28,9 @@ RELAY = f"{_PARTS}.relayed"
 QUICK = {"seconds": 10.0}
 ROUND = 50.0  # seconds
 LEASE = 5.0  # seconds
-# What may stay of a stream, in bytes: less than the smallest thing that knows one.
-STAYS = 512
+# What may stay of a stream: no object, and of memory, which is never given back whole, a quarter of what it has sent.
+OBJECTS = 1
+MEMORY = 16_384  # bytes
 LANES = {"relay": "relayed streams", "answers": "answers that survive a reload"}
 
 
@@ -40,7 +41,7 @@ def figures(
     relayed: int = 24,
     answers: int = 12,
     outage: float = 12.0,
-    silence: float = 4.0,
+    silence: float = 10.0,
 ) -> Iterator[Result]:
     """Load all, and give what came of it.
 
@@ -84,7 +85,8 @@ def results(found: Found, clients: Clients, said: str) -> Iterator[Result]:
         yield Figure(f"tasks that stay: {process}", samples[-1].tasks - samples[0].tasks, 0)
         yield Figure(f"descriptors that stay: {process}", samples[-1].descriptors - samples[0].descriptors, 0)
         if len(samples) > 3 and process != "upstream":
-            yield Figure(f"bytes of memory that stay of a stream: {process}", slope(samples[1:]), STAYS)
+            yield Figure(f"objects that stay of a stream: {process}", slope(samples, "objects"), OBJECTS)
+            yield Figure(f"bytes of memory that stay of a stream: {process}", slope(samples, "memory"), MEMORY)
     rows = [[fault, *(f"{found.streams[lane, fault]:,}" for lane in LANES)] for fault in FAULTS]
     rows.append(["all", *(f"{sum(found.streams[lane, fault] for fault in FAULTS):,}" for lane in LANES)])
     note = (
@@ -93,11 +95,23 @@ def results(found: Found, clients: Clients, said: str) -> Iterator[Result]:
         f"it: {found.broken} whole answers broke off then, and said so."
     )
     yield Table("Streams, by what the upstream did", ["", *LANES.values()], rows, note)
+    head = ["", "tasks", "descriptors", "objects", "MiB"]
+    held = [[process, *at_rest(samples)] for process, samples in found.samples.items()]
+    note = "Behind the first round, of some seconds, and behind the last. The upstream tells its open streams as tasks."
+    yield Table("What each process has at rest", head, held, note)
 
 
-def slope(samples: Sequence[Sample]) -> float:
-    """Give how many bytes more there are for each stream."""
-    return linear_regression([each.streams for each in samples], [each.memory for each in samples]).slope
+def slope(samples: Sequence[Sample], name: str) -> float:
+    """Give how much more there is for each stream, when all is built that is built once."""
+    later = samples[len(samples) // 3 :]
+    return linear_regression([each.streams for each in later], [getattr(each, name) for each in later]).slope
+
+
+def at_rest(samples: Sequence[Sample]) -> list[str]:
+    """Tell what a process has behind the first round, and behind the last."""
+    first, last = samples[0], samples[-1]
+    pairs = [(first.tasks, last.tasks), (first.descriptors, last.descriptors), (first.objects, last.objects)]
+    return [*(f"{one:,}, {other:,}" for one, other in pairs), f"{first.memory / 2**20:.1f}, {last.memory / 2**20:.1f}"]
 
 
 def _running(module: str, *arguments: object) -> AbstractContextManager[Program]:

@@ -75,7 +75,8 @@ TARGETS: Sequence[Target] = [
     Target("relay: milliseconds added to 99.9 % of events", "relay", r"p99\.9", 20),
     Target("left running: streams and answers that are wrong, in any way", "soak", "^(relayed|answers)", 0),
     Target("left running: tasks, or descriptors, that stay", "soak", "^(tasks|descriptors) that stay", 0),
-    Target("left running: bytes of memory that stay of a stream", "soak", "^bytes of memory", 512),
+    Target("left running: objects that stay of a stream", "soak", "^objects", 1),
+    Target("left running: bytes of memory that stay of a stream", "soak", "^bytes of memory", 16_384),
 ]
 
 

@@ -26,7 +26,7 @@ from streamcite.ui.store import StoreError
 from . import plan as plans
 from .at_rest import AtRest, serve
 
-KEEP = 120.0  # seconds: longer than anybody takes to read an answer
+KEEP = 300.0  # seconds: longer than anybody takes to read an answer
 
 
 def answers(upstream: str, silence: float, redis: str, seed: int, lease: float) -> AtRest:

@@ -1,4 +1,4 @@
-"""A server of an application that is loaded, which tells how many tasks it has when nothing is asked of it."""
+"""A server of an application that is loaded, which tells what it has when nothing is asked of it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import sys
 from collections.abc import Awaitable, Callable
 
 import uvicorn
-from starlette.responses import PlainTextResponse
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from streamcite.relay.protocol import LimitedProtocol
 
 
 class AtRest:
-    """An application of which ``/at-rest`` says how many tasks there are, and closes what waits to be used again.
+    """An application of which ``/at-rest`` says how many tasks and objects it has, and closes what waits for more.
 
     Args:
         app: what is loaded.
@@ -38,7 +38,8 @@ class AtRest:
             await self._close()
         gc.collect()
         _trim()
-        await PlainTextResponse(str(len(asyncio.all_tasks())))(scope, receive, send)
+        told = {"tasks": len(asyncio.all_tasks()), "objects": len(gc.get_objects())}
+        await JSONResponse(told)(scope, receive, send)
 
 
 def serve(app: ASGIApp) -> None:

@@ -21,7 +21,7 @@ WRONG: Mapping[str, str] = {
     "lost": "a reader lacks an event",
     "doubled": "a reader has an event twice",
     "disorder": "events are out of order, or differ",
-    "failed": "no answer, or not in a minute",
+    "failed": "no answer, or none in two minutes",
 }
 OF_A_STREAM = ("text", "end", "failed")
 DONE = "[DONE]"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -21,9 +22,11 @@ from .clients import Clients
 from .http import CutError, request
 from .judge import Read, Seen
 
-PATIENCE = 60.0  # seconds: nothing that works takes as long
+PATIENCE = 120.0  # seconds: nothing that works takes as long, on a machine that does other things too
 _SETTLING = 20.0  # seconds
 _TOLD = 20  # how many of the streams that were wrong are told
+# Between the first streams of a round, so that the upstream is not silent while it makes them all, in seconds.
+_APART = 0.05
 # Each fourth time Redis stays away for longer than an answer waits for it.
 _LONG = 4
 
@@ -34,12 +37,14 @@ class Sample(NamedTuple):
     Attributes:
         streams: how many there were so far.
         tasks: of asyncio; for the upstream, open streams.
+        objects: that the garbage collector knows.
         descriptors: that are open.
         memory: in bytes.
     """
 
     streams: int
     tasks: int
+    objects: int
     descriptors: int
     memory: int
 
@@ -53,7 +58,7 @@ class Found:
         wrong: how many were wrong, in the same way.
         told: of the first that were wrong, what is wrong.
         broken: how many answers broke off while Redis was away for long.
-        away: the times at which Redis was away for long.
+        back: when Redis came back that had been away for long.
         restarts: how often it was started again.
         samples: what each process had at each rest.
     """
@@ -62,7 +67,7 @@ class Found:
     wrong: Counter[tuple[str, str]] = field(default_factory=Counter)
     told: list[str] = field(default_factory=list)
     broken: int = 0
-    away: list[tuple[float, float]] = field(default_factory=list)
+    back: list[float] = field(default_factory=list)
     restarts: int = 0
     samples: dict[str, list[Sample]] = field(default_factory=dict)
 
@@ -93,6 +98,7 @@ class Load:
         relayed: how many streams at once the relay has.
         answers: how many answers at once there are, each with up to four readers.
         outage: how long it is until Redis goes away again, in seconds.
+        up: set while Redis is there.
     """
 
     seed: int
@@ -104,6 +110,7 @@ class Load:
     relayed: int
     answers: int
     outage: float
+    up: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def run(self, found: Found, seconds: float, rounds: int, told: Callable[[float, float], None]) -> Clients:
         """Run so many rounds, of so many seconds altogether; the first is short, in which things are built once.
@@ -137,6 +144,7 @@ class Load:
             for one, times in ((self._one_relayed, self.relayed), (self._one_answer, self.answers)):
                 for _ in range(times):
                     group.create_task(_again(partial(one, found, clients), numbers, until))
+                    await asyncio.sleep(_APART)
 
     async def _one_relayed(self, found: Found, clients: Clients, number: int) -> None:
         plan, seen = plans.make(self.seed, number), Seen()
@@ -161,14 +169,15 @@ class Load:
                 await asyncio.gather(*reading)
         except (TimeoutError, CutError) as error:
             found.tell(f"answer {number}: {error!r}")
-        # An answer that is not heard of for as long as its lease may end later for that.
-        away = any(begin < end + 2 * self.lease and time.monotonic() > start for start, end in found.away)
+        await self.up.wait()  # then it is known for how long it was away
+        away = any(begin < back for back in found.back)
         wrong = judge.read(plan, readers, away=away) if begun else [] if away else ["failed"]
         found.broken += away and (not begun or (plan.whole and readers[0].end is False))
         found.add("answers", number, plan.fault, wrong)
 
     async def _restart_redis(self, found: Found, until: float, random: Random) -> None:
         """Kill Redis again and again, and start it again."""
+        self.up.set()
         while (left := until - time.monotonic()) > 0:
             pause = self.outage * random.uniform(0.7, 1.3)
             if pause > left:
@@ -176,15 +185,14 @@ class Load:
             await asyncio.sleep(pause)
             is_long = found.restarts % _LONG == _LONG - 1
             start = time.monotonic()
-            found.away.append((start, float("inf")))
+            self.up.clear()
             await asyncio.to_thread(self.redis.kill)
             await asyncio.sleep(self.lease * random.uniform(1.2, 1.6) if is_long else random.uniform(0, self.lease / 8))
             await asyncio.to_thread(self.redis.start)
-            end = time.monotonic()
-            found.away.pop()
-            if end - start > self.lease / 2:
-                found.away.append((start, end))
+            if time.monotonic() - start > self.lease / 2:
+                found.back.append(time.monotonic())
             found.restarts += 1
+            self.up.set()
 
     async def _rest(self, found: Found) -> None:
         """Wait until nothing is left of what was loaded, for a while, and keep what each process has then."""
@@ -211,8 +219,8 @@ class Load:
         lane = "relay" if name == "relay" else "answers"
         streams = sum(number for (of, _), number in found.streams.items() if of == lane or name == "upstream")
         async with request("GET", program.port, "/at-rest") as response:
-            (tasks,) = [int(each) async for each in response.pieces()]
-        return Sample(streams, tasks, program.descriptors(), program.memory())
+            told = json.loads(b"".join([each async for each in response.pieces()]))
+        return Sample(streams, told["tasks"], told["objects"], program.descriptors(), program.memory())
 
 
 async def _again(one: Callable[[int], Awaitable[None]], numbers: Iterator[int], until: float) -> None:

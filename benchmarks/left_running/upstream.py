@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import gc
 import json
 import socket
 import struct
@@ -74,7 +75,7 @@ class Server:
             elif plan.fault == "stall":
                 await reader.read()
             elif plan.fault == "reset":
-                await _reset(writer)
+                await _reset(reader, writer)
             return plan.fault in plans.ENDED
         finally:
             self._open -= 1
@@ -82,7 +83,8 @@ class Server:
     async def _rest(self, writer: asyncio.StreamWriter) -> None:
         for each in [*self._idle]:
             each.close()
-        body = b"%d" % self._open
+        gc.collect()
+        body = json.dumps({"tasks": self._open, "objects": len(gc.get_objects())}).encode()
         writer.write(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body))
         await writer.drain()
 
@@ -99,10 +101,10 @@ async def _send(plan: Plan, writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(plan.pause)
 
 
-async def _reset(writer: asyncio.StreamWriter) -> None:
-    """Reset the connection, when all that was written has come to the other machine: else it was not sent."""
+async def _reset(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Reset the connection, when all that was written has come to whoever asked, or they have left."""
     connection: socket.socket = writer.get_extra_info("socket")
-    while _waiting(connection) and not writer.is_closing():  # noqa: ASYNC110  # the system sets no event
+    while _waiting(connection) and not (reader.at_eof() or writer.is_closing()):  # noqa: ASYNC110  # the system sets no event
         await asyncio.sleep(0.001)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER)
     writer.transport.abort()
