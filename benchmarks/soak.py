@@ -27,7 +27,6 @@ _PARTS = f"{__package__}.left_running"
 RELAY = f"{_PARTS}.relayed"
 QUICK = {"seconds": 10.0}
 ROUND = 50.0  # seconds
-LEASE = 5.0  # seconds
 # What may stay of a stream: no object, and of memory, which is never given back whole, a quarter of what it has sent.
 OBJECTS = 1
 MEMORY = 16_384  # bytes
@@ -42,6 +41,7 @@ def figures(
     answers: int = 12,
     outage: float = 12.0,
     silence: float = 10.0,
+    lease: float = 5.0,
 ) -> Iterator[Result]:
     """Load all, and give what came of it.
 
@@ -52,6 +52,7 @@ def figures(
         answers: how many answers at once there are, each with up to four readers.
         outage: how long it is until Redis goes away again, in seconds.
         silence: after how many seconds an upstream that sends nothing counts as gone.
+        lease: how long an answer waits for Redis, or its readers for who writes it, in seconds.
 
     Raises:
         ModuleNotFoundError: `redis-server` is not installed.
@@ -63,11 +64,11 @@ def figures(
         redis = stack.enter_context(run_redis(persistent=True))
         upstream = stack.enter_context(_running(f"{_PARTS}.upstream", seed))
         url = f"http://127.0.0.1:{upstream.port}/v1"
-        served = (f"{_PARTS}.answers", url, silence, redis.path, seed, LEASE)
+        served = (f"{_PARTS}.answers", url, silence, redis.path, seed, lease)
         commands = [_running(RELAY, url, silence), _running(*served), _running(*served)]
         with ThreadPoolExecutor() as pool:
             relay, *servers = pool.map(stack.enter_context, commands)
-        load = Load(seed, upstream, relay, servers, redis, LEASE, relayed, answers, min(outage, seconds / 3))
+        load = Load(seed, upstream, relay, servers, redis, lease, relayed, answers, min(outage, seconds / 3))
         told = stack.enter_context(_bar(seconds, found))
         clients = asyncio.run(load.run(found, seconds, max(round(seconds / ROUND), 1), told))
     for what in found.told:
