@@ -37,7 +37,10 @@ EXPLAINED = Path(__file__).with_name("survivors.toml")
 
 
 def main() -> int:
-    """Print the score of each module, and its survivors; the exit status is 1 if one is too low, or unexplained."""
+    """Print the score of each module, and its survivors.
+
+    The exit status is 1 if a score is too low, a survivor unexplained, or what is explained none.
+    """
     parser = argparse.ArgumentParser(prog="python -m mutation", description=main.__doc__)
     parser.add_argument("module", nargs="*", help="as in streamcite/parser.py; all of these by default")
     parser.add_argument("--json", type=Path, metavar="FILE", help="put each score in this file, beside those there")
@@ -60,7 +63,10 @@ def _report(module: str, explained: Mapping[str, str], file: Path | None) -> int
         keep(file, module, mutants, explained)
     for mutant in survivors:
         print(told(mutant, explained.get(mutant.line)))
-    return int(score < LEAST or any(mutant.line not in explained for mutant in survivors))
+    survived = {mutant.line for mutant in survivors}
+    for line in explained.keys() - survived:
+        print(f"  explained, but noticed: {line}")
+    return int(score < LEAST or survived != explained.keys())
 
 
 def keep(file: Path, module: str, mutants: Sequence[Mutant], explained: Mapping[str, str]) -> None:
