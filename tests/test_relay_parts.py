@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from streamcite import Reference, Source, Sources, clean, parse, render_blocks
@@ -365,6 +365,7 @@ def test_a_memory_keeps_the_last_for_their_owner() -> None:
     st.sampled_from(["final", "off"]),
     st.sampled_from(["exact", "tidy"]),
 )
+@example(["One."], False, "final", "exact")
 def test_a_whole_answer_is_what_the_object_view_makes_of_it(
     texts: list[str], escapes: bool, when: Any, spacing: Any
 ) -> None:

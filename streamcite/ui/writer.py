@@ -49,7 +49,7 @@ class TextWriter:
         def numbered() -> Generator[bytes, str, None]:
             nonlocal taken
             text = yield b""
-            for number in numbers:
+            for number in numbers:  # pragma: no branch  # they have no end
                 json = quoted(text)
                 if json.isascii():
                     taken += len(text)
@@ -60,7 +60,7 @@ class TextWriter:
 
         def numbered_and_kept() -> Generator[bytes, str, None]:
             text = yield b""
-            for number in numbers:
+            for number in numbers:  # pragma: no branch  # they have no end
                 json = quoted(text)
                 add(text)
                 text = yield f"{head}{number}{between}{json if json.isascii() else safe(json)}{tail}".encode()
