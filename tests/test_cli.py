@@ -395,7 +395,7 @@ def test_a_closed_standard_input(tmp_path: Path) -> None:
 COMPLETION = "_STREAMCITE_COMPLETE=bash_complete COMP_WORDS='streamcite cl' COMP_CWORD=1 streamcite"
 HELP = ["", " parse", " clean", " prompt", " material", " demo"]
 PRINTS = [
-    *(f"streamcite{command} --help" for command in HELP),
+    *(pytest.param(f"streamcite{command} --help", marks=pytest.mark.slow) for command in HELP),
     "streamcite --version",
     "streamcite demo --list",
     "streamcite parse answer.txt",

@@ -27,6 +27,7 @@ def test_a_hostile_answer_has_its_size() -> None:
         assert answer.endswith("\ue201")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", benchmark.HOSTILE)
 def test_large_hostile_answers_come_to_an_end(name: str) -> None:
     # Whatever took a step for each pair of these characters would take hours.

@@ -193,6 +193,7 @@ def test_cuts_change_nothing(data: st.DataObject, answer: str) -> None:
     assert streamed(data.draw(cuts(answer)), Linter(SOURCES)) == in_order(lint(answer, SOURCES))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [f"a{cite('b1')}!b1.", f"\n{cite('b1')}\n", "a b1![b1"])
 def test_no_partition_of_a_short_answer_changes_anything(answer: str) -> None:
     sources = {"b1": Source("b1")}

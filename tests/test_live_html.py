@@ -83,6 +83,9 @@ def final(events: Iterable[ResolvedEvent]) -> str:
 @example("[p] x\n\n[p]: /q\n\n[p]", [1, 8])
 @example("> a\nb\n\nc", [3, 5])
 @example("a\n| b | c |\n|---|---|\n| d |", [3, 12, 20])
+@example("*a_ *a_ *a_ ", [])
+@example("***a** b* ", [])
+@example("&amp;", [3])
 def test_what_is_seen_at_the_end_is_one_render(text: str, cuts: list[int]) -> None:
     fed, reader = feeds(text, cuts), Reader()
     for events in fed:
@@ -133,6 +136,7 @@ endless = st.lists(
 ).map(lambda parts: "".join(part * count for part, count in parts)[:900])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE)
 def test_what_is_read_is_bounded_by_the_length_of_the_answer(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
@@ -248,7 +252,7 @@ def test_of_a_long_block_the_last_part_is_sent(name: str) -> None:
             reader.feed(events)
         return reader.received
 
-    assert received(20_000) < 12 * received(2_000)
+    assert received(10_000) < 12 * received(1_000)
 
 
 def test_a_source_that_comes_late_changes_the_block_that_cites_it() -> None:

@@ -353,6 +353,7 @@ def test_an_id_that_only_looks_like_one_is_none() -> None:
     assert read(f"Citation Marker: {marker}\n\nx", format=spaced) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", [*HOSTILE.values(), "\n[L1] \x00\u200f", "< ", "【a1】\n", "\ue200", "Title: \n", "\n "]
 )

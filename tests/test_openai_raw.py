@@ -80,6 +80,7 @@ WRITTEN = {
 every_way = pytest.mark.parametrize("written", WRITTEN.values(), ids=WRITTEN)
 
 
+@pytest.mark.slow
 @every_way
 @every_api
 def test_every_cut_in_two_gives_what_the_event_view_gives(api: Api, written: Any) -> None:

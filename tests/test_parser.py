@@ -62,6 +62,7 @@ def test_case_by_character(case: Case) -> None:
     assert joined(events + parser.close(complete=case.complete)) == case.events
 
 
+@pytest.mark.slow
 @every_short_case
 def test_case_in_every_partition(case: Case) -> None:
     for turn, deltas in enumerate(sc.partitions(case.text)):
@@ -528,6 +529,7 @@ LENGTH = 16_000
 SIZES = {"by 1": 1, "by 4": 4, "whole": LENGTH}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
 def test_each_character_is_read_a_few_times_whatever_the_input(costs: Costs, piece: str, size: int) -> None:
@@ -544,6 +546,7 @@ def test_prose_behind_one_start_is_read_a_few_times(costs: Costs, first: str, si
     assert copied <= MOST * LENGTH + 2 * SHORT_PIECE * LENGTH / size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [OPEN, OPEN + "a1" * 5_000, "\ue200g\ue202["], ids=["strict", "too long", "JSON"])
 def test_a_hostile_delta_of_a_megabyte_is_read(piece: str) -> None:
     # No clock: a reader that goes back over it once for each start takes 10**10 steps here and never comes back.
@@ -577,6 +580,7 @@ ANYTHING = CitationFormat(field_chars=r"\S")
 ASCII, MIXED = "0123456789abcdef", "0123456789abcd\U0001f600f"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("opening", "fill", "length", "size"),
     [

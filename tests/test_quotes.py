@@ -124,6 +124,7 @@ def test_where_there_is_nothing_to_quote_it_says_so(text: str) -> None:
     assert answer == "No model was asked, and the sources hold nothing that could be quoted."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", [".", " ", "x ", "a.", ". ", "- ", "\t", ".)", "aa. b", "x\n", '?"', "。", "Dr. ", "1) "]
 )

@@ -42,6 +42,7 @@ def objects_of(name: str, *deltas: str) -> list[Any]:
 # However it is written
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "written"),
     [("chat", way) for way in WRITTEN.values()] + [("responses", WRITTEN[way]) for way in ("UTF-8", "CRLF", "named")],
@@ -54,6 +55,7 @@ def test_every_cut_in_two_gives_the_same_bytes(name: str, written: Any) -> None:
         assert lines_of(spliced(in_pieces(data, [at]))) == lines_of(whole)
 
 
+@pytest.mark.slow
 @every_way
 @every_api
 @pytest.mark.parametrize("options", [{}, {"sources": ALL_SOURCES}], ids=["without sources", "with sources"])

@@ -199,6 +199,7 @@ def test_every_cut_in_two_and_three() -> None:
             assert outcome([first, second, third]) == whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
 def test_every_partition_of_short_streams(end: bytes) -> None:
     for stream in (

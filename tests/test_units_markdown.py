@@ -38,6 +38,7 @@ def test_joined_blocks_are_the_document(text: str, size: int) -> None:
     assert not any(one.text.endswith("\r") and two.text.startswith("\n") for one, two in pairwise(found))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("structure", [FENCE, TABLE, LIST, QUOTE, SETEXT, HTML])
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
 @pytest.mark.parametrize("before", ["", "Before it.\n\n", "A lone \r is no end of a line.\n\n", "\n\n"])
