@@ -17,7 +17,7 @@ def test_every_figure_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("relay / pump: paced", "relay / pump: burst", "relay / relay without splice: paced"):
         assert next(figure.value for figure in figures if figure.name == name) > 0
     for what in ("descriptors", "tasks"):
-        assert [(figure.value, figure.limit) for figure in figures if figure.name.startswith(what)] == [(0, 0)]
+        assert [(figure.missed, figure.limit) for figure in figures if figure.name.startswith(what)] == [(False, 0)]
 
 
 def test_a_request_shows_its_sources() -> None:

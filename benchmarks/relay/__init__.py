@@ -31,7 +31,8 @@ LESS: Mapping[str, Mapping[str, Mapping[str, int]]] = {"litellm": {"paced": {"st
 EVENTS_A_SECOND = 2
 FIRST_MARKER = 60  # events
 LATENCY = 0.02  # seconds
-SETTLING = 5.0  # seconds
+LEAST = 10  # streams, with which any pump is in time
+SETTLING = 40.0  # seconds: a connection that is not used is kept for 15, and looked at as often
 
 
 def figures(
@@ -62,7 +63,7 @@ def figures(
             "burst": {"streams": 4, "events": burst, "batch": 16},
         }
         yield from _costs(programs, passes, loads)
-        yield from _lateness(programs["pump"], programs["relay"], streams, 2 * seconds)
+        yield from _lateness(programs["pump"], programs["relay"], passes, streams, 2 * seconds)
         yield from _soak(programs["relay"], soak)
 
 
@@ -107,20 +108,27 @@ def _costs(programs: Mapping[str, Program], passes: int, loads: Mapping[str, Map
         yield Figure(f"relay with sources / pump: {kind}", spent["relay with sources"] / pump)
         if "FastAPI handler" in spent:
             yield Figure(f"relay / FastAPI handler: {kind}", ours / spent["FastAPI handler"], 0.15)
-        for name in programs.keys() - {"pump", "relay"}:
+        for name in [each for each in programs if each not in ("pump", "relay")]:
             yield Figure(f"{name} / pump: {kind}", spent[name] / pump, None, Point("relay", kind, name))
 
 
-def _lateness(pump: Program, relayed: Program, streams: int, seconds: float) -> Iterator[Figure]:
+def _lateness(pump: Program, relayed: Program, passes: int, streams: int, seconds: float) -> Iterator[Figure]:
     """Compare how late events are, with the most streams at which the pump alone is not late."""
-    while True:
-        of_pump = _late(pump, streams, seconds)
-        if of_pump <= LATENCY or streams <= 10:
-            break
+    while (of_pump := _least_late(pump, passes, streams, seconds, enough=LATENCY)) > LATENCY and streams > LEAST:
         streams = streams * 4 // 5
-    added = _late(relayed, streams, seconds) - of_pump
+    added = _least_late(relayed, passes, streams, seconds) - of_pump
     yield Figure("streams at once with 2 events a second, at which a pump adds 20 ms at most", streams)
     yield Figure("  p99.9 of what the relay adds to that, in ms", added * 1000, LATENCY * 1000)
+
+
+def _least_late(program: Program, passes: int, streams: int, seconds: float, enough: float = 0.0) -> float:
+    """Tell how late events are when the machine does nothing else: the least of several passes, or the first enough."""
+    least = float("inf")
+    for _ in range(passes):
+        least = min(least, _late(program, streams, seconds))
+        if least <= enough:
+            break
+    return least
 
 
 def _late(program: Program, streams: int, seconds: float) -> float:
@@ -134,25 +142,29 @@ def _late(program: Program, streams: int, seconds: float) -> float:
 def _soak(relayed: Program, streams: int) -> Iterator[Figure]:
     """Ask whether anything stays of streams that have ended."""
     part: Mapping[str, Any] = {"streams": 50, "each": streams // 100, "events": 8, "batch": 8}
-    read(relayed.port, **part)  # what is built once is built
+    read(relayed.port, **part)  # what is built once is built,
+    read(relayed.port, streams=50, events=8, every=0.05)  # and there are as many connections as there will be
     before = _settled(relayed)
     read(relayed.port, **part)
-    memory, descriptors, tasks = (now - then for now, then in zip(_settled(relayed), before, strict=True))
+    memory, descriptors, tasks = (now - then for now, then in zip(_settled(relayed, before), before, strict=True))
     yield Figure(f"bytes of memory that stay of a stream, over {streams // 2}", memory / (streams / 2))
     yield Figure("descriptors that stay of them", descriptors, 0)
     yield Figure("tasks that stay of them", tasks, 0)
 
 
-def _settled(relayed: Program) -> tuple[int, int, float]:
-    """Tell what it has of memory, descriptors and tasks when streams have ended: when that changes no more, or late."""
+def _settled(relayed: Program, before: tuple[int, int, float] | None = None) -> tuple[int, int, float]:
+    """Tell what it has of memory, descriptors and tasks when streams have ended: when that changes no more, or late.
+
+    Connections that it keeps for later requests are no more than there were before when it has closed those not used.
+    """
     until = time.monotonic() + SETTLING
     last: tuple[int, float] | None = None
     while True:
         time.sleep(0.2)
         memory, descriptors = relayed.memory(), relayed.descriptors()
         tasks = relayed.told("streamcite_relay_tasks")
-        is_idle = not relayed.told("streamcite_relay_open_streams") and last == (descriptors, tasks)
-        if is_idle or time.monotonic() > until:
+        is_settled = last == (descriptors, tasks) and (before is None or descriptors <= before[1])
+        if (is_settled and not relayed.told("streamcite_relay_open_streams")) or time.monotonic() > until:
             return memory, descriptors, tasks
         last = descriptors, tasks
 
