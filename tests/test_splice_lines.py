@@ -4,13 +4,15 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streamcite.relay import Splice, SpliceClosed
 from streamcite.relay import splice as splice_module
 from streamcite.relay.cleaner import EventCleaner
-from streamcite.sse import LineTooLong
+from streamcite.sse import LineTooLong, ServerSentEvent, SSEDecoder
 from tests.chats import MARKER, SOURCES, choice, chunk, streamed
-from tests.raw_streams import APIS, bytewise, in_pieces
+from tests.raw_streams import APIS, body, bytewise, in_pieces
 from tests.responses_streams import message, stream_of
 from tests.splices import cleaned, spliced, values
 from tests.test_openai_chat_annotations import hosted
@@ -40,6 +42,24 @@ def test_every_comment_passes_once_however_it_is_cut(name: str, frame: str, end:
         seen = spliced(pieces)
         assert seen.count(b": ping") == len(frames)
         assert values(seen) == expected
+
+
+@every_api
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("options", [{}, {"sources": SOURCES}, {"sources": SOURCES, "render": "links"}], ids=len)
+@pytest.mark.parametrize("deltas", [["It "] * 9, DELTAS, [*["It "] * 9, *DELTAS, *["So "] * 9, MARKER]], ids=len)
+def test_events_are_counted_however_they_are_cut(name: str, end: str, options: Any, deltas: list[str]) -> None:
+    wire = body(objects_of(name, *deltas)).replace(b"\n", end.encode())
+    count = len(values(wire))
+    for pieces in ([wire], bytewise(wire), *(in_pieces(wire, [at]) for at in range(0, len(wire), 199))):
+        splice = Splice(**options)
+        for piece in pieces:
+            splice.feed(piece)
+        assert splice.events == count
+        splice.close()
+        assert splice.events == count
+        splice.result()
+        assert splice.events == count
 
 
 @every_api
@@ -277,3 +297,39 @@ def test_what_is_held_and_what_was_changed_is_counted(name: str) -> None:
     ]
     assert seen[-1] == b""
     assert (splice.held, splice.changed) == (9, 1)
+
+
+LINES = [": c", ":", "", "", "id: 7", "x", "data", *(f"data: {json.dumps(each)}" for each in streamed(DELTAS))]
+
+
+@given(st.lists(st.tuples(st.sampled_from(LINES), st.sampled_from(["\n", "\r", "\r\n"]))), st.data())
+def test_lines_of_any_kind_are_read_alike_in_any_cut(lines: list[tuple[str, str]], data: st.DataObject) -> None:
+    wire = "".join(map("".join, lines)).encode()
+    cuts = data.draw(st.lists(st.integers(0, len(wire)), max_size=5))
+    whole = spliced([wire])
+    for pieces in (bytewise(wire), in_pieces(wire, sorted(cuts))):
+        seen = spliced(pieces)
+        assert values(seen) == values(whole)
+        for line in (b": c", b"id: 7"):
+            assert seen.count(line) == whole.count(line)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("begin", ["", "data: 1\n"])
+@pytest.mark.parametrize("line", [": ping\n", ":\n", ": ping\n\n", "\n"])
+def test_lines_without_meaning_are_read_together(
+    line: str, begin: str, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fed: list[bytes] = []
+    feed = SSEDecoder.feed
+
+    def counted(decoder: SSEDecoder, data: bytes) -> list[ServerSentEvent]:
+        fed.append(data)
+        return feed(decoder, data)
+
+    monkeypatch.setattr(SSEDecoder, "feed", counted)
+    splice = Splice()
+    wire = [text.replace("\n", end).encode() for text in (begin, line * 5000)]
+    seen = b"".join(map(splice.feed, wire)) + splice.close()
+    assert sorted(seen) == sorted(b"".join(wire))
+    assert len(fed) < 10

@@ -95,7 +95,7 @@ class Answers:
         write, clock = outgoing.write, time.perf_counter
         if wanted.after is not None:
             feed = _chained(splice.feed, wanted.after.feed)
-        events, slowest, end = 0, 0.0, "left"
+        slowest, end = 0.0, "left"
         self._metrics.opened(splice)
         try:
             while data := await answer.next():
@@ -104,7 +104,6 @@ class Answers:
                 took = clock() - begin
                 if took > slowest:
                     slowest = took
-                events += data.count(b"\n\n")
                 if data.endswith(_DONE):
                     await outgoing.end(cleaned + splice.close() + self._note(splice, findings=wanted.findings))
                     end = "done"
@@ -124,6 +123,7 @@ class Answers:
                 raise CutError(str(error)) from error
         finally:
             self._metrics.closed(splice)
+            events = splice.events
             self._metrics.stream(api, end, events=events, changed=splice.changed, slowest=slowest)
             outgoing.note = (
                 f"stream {end}, {events} events, {splice.changed} changed, {self._told(api, splice.found())}"

