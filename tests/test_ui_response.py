@@ -193,6 +193,23 @@ async def test_others_are_complete_unless_it_is_said(complete: bool) -> None:
         assert client.body == b"".join([*(encoder := AISDKEncoder()).feed(["A"]), *encoder.close(complete=complete)])
 
 
+@pytest.mark.anyio
+@every_protocol
+@pytest.mark.parametrize("told", [None, "yes", 1, ZeroDivisionError()])
+async def test_what_tells_whether_an_answer_is_complete_must_tell_that(protocol: ProtocolName, told: Any) -> None:
+    """As an asynchronous function does not. The answer has an end nevertheless."""
+
+    def tell() -> bool:
+        if isinstance(told, Exception):
+            raise told
+        return told  # type: ignore[no-any-return]
+
+    client, encoder = Client(), ENCODERS[protocol]()
+    with pytest.raises((TypeError, ZeroDivisionError)):
+        await client.call(sse_response(Upstream("A"), protocol=ENCODERS[protocol], complete=tell))
+    assert client.body == b"".join([*encoder.feed([]), *encoder.feed(["A"]), *encoder.fail(BROKE_OFF)])
+
+
 # Errors
 
 
@@ -309,6 +326,9 @@ async def test_what_is_no_event_is_an_error(anyio_backend: str) -> None:
         ({"ping": float("nan")}, ValueError),
         ({"sources": []}, TypeError),
         ({"scope": "all"}, ValueError),
+        ({"complete": "yes"}, TypeError),
+        ({"complete": 1}, TypeError),
+        ({"on_error": "Sorry."}, TypeError),
     ],
 )
 def test_misuse_is_an_error_at_once(options: Any, error: type[Exception]) -> None:

@@ -52,7 +52,7 @@ class AnswerFrames:
         write: what encodes a text that comes next in less time than `encode`, or None; see `Encoder.write`.
 
     Raises:
-        TypeError: ``events`` is no iterable, or a text.
+        TypeError: ``events`` is no iterable, or a text; or ``complete`` or ``on_error`` is none of what it may be.
     """
 
     def __init__(
@@ -64,6 +64,10 @@ class AnswerFrames:
         complete: Complete = None,
         on_error: Callable[[Exception], str] | None = None,
     ) -> None:
+        if not (complete is None or isinstance(complete, bool) or callable(complete)):
+            raise TypeError(f"complete: must be a bool or what tells one, not {type(complete).__name__}")
+        if not (on_error is None or callable(on_error)):
+            raise TypeError(f"on_error: must be what gives a string, not {type(on_error).__name__}")
         self._source = _Source(events)
         self._encoder = encoder
         self._resolver = resolver
@@ -120,7 +124,10 @@ class AnswerFrames:
         if self._complete is None:
             result = getattr(self._source.entered, "result", None)
             return bool(getattr(result, "complete", True))
-        return self._complete if isinstance(self._complete, bool) else self._complete()
+        complete = self._complete if isinstance(self._complete, bool) else self._complete()
+        if not isinstance(complete, bool):  # nor is what an asynchronous function gives
+            raise TypeError(f"complete: must tell True or False, not {type(complete).__name__}")
+        return complete
 
 
 def _string(told: object) -> str:

@@ -52,7 +52,7 @@ def sse_response(
         an endpoint of Starlette or FastAPI, or ``await response(scope, receive, send)``.
 
     Raises:
-        TypeError: ``events`` is no iterable, or as `new_encoder` and `Resolver` do.
+        TypeError: as `AnswerFrames`, `new_encoder` and `Resolver` do.
         ValueError: ``ping`` is no number above 0, or as these do.
     """
     encoder = new_encoder(protocol)
