@@ -71,31 +71,28 @@ class OpenHtml:
         self._take_back()
         self._set.append(html)
         self._set_new.append(html)
-        self._new.append(html)
 
     def clear(self) -> None:
         """Let nothing be set; what is not, is to be shown anew."""
         self._take_back()
         self._rest = "".join(self._set[: len(self._set) - len(self._set_new)]) + self._rest
-        self._set, self._set_new, self._new = [], [], []
+        self._set, self._set_new = [], []
         self._set_known = self._known = 0
 
     def _take_back(self) -> None:
         """Let nothing that is not set be taken for what the reader has."""
-        shown = "".join([*self._set_new, *self._head])
-        self._rest = shown[: len(shown) - sum(map(len, self._new))] + self._rest
-        self._head, self._new = [], list(self._set_new)
+        head = "".join(self._head)
+        self._rest = head[: len(head) - sum(map(len, self._new))] + self._rest
+        self._head, self._new = [], []
         self._known = self._set_known
 
     def redraw(self, citations: Mapping[int, PlacedCitation]) -> None:
         """Draw citations as they are now, by `PlacedCitation.index`."""
         parts, head = self._set, self._head
         self.clear()
-        self._set = self._set_new = [redraw_citations("".join(parts), citations)]
-        self._head = [redraw_citations("".join(head), citations)]
+        self.set(redraw_citations("".join(parts), citations))
+        self.put(redraw_citations("".join(head), citations))
         self.end = redraw_citations(self.end, citations)
-        self._set_new = list(self._set)
-        self._new = [*self._set, *self._head]
 
     def patch(self) -> tuple[int, str] | None:
         """Say what is new.
@@ -104,7 +101,7 @@ class OpenHtml:
             How much stays, in UTF-16 code units, and what is behind that now; None if nothing has changed.
         """
         rest, had = self.before + self.behind + self.end, self._rest
-        known, new = self._known, "".join(self._new)
+        known, new = self._known, "".join([*self._set_new, *self._new])
         html = new + rest
         self._known = known + (len(new) if new.isascii() else utf16_length(new))
         if self._set_new:
