@@ -8,10 +8,17 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 FormatArgs = dict[str, Any]
 Options = dict[str, Any]
+
+
+def examples(number: int) -> settings:
+    """Let a property whose examples are slow have so many of them where others have 200, and its share elsewhere."""
+    return settings(max_examples=max(5, number * settings().max_examples // 200))
+
 
 # What a display function may do. They are named, so that a failing example can be read.
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from openai.types.chat import ChatCompletionChunk
 
@@ -12,6 +12,7 @@ from streamcite.openai.chat_core import ChatCore
 from streamcite.openai.parts import Part
 from streamcite.openai.responses_core import ResponsesCore
 from tests import responses_streams as rs
+from tests import strategies as sc
 from tests.chats import CHUNK, JSON, KINDS, MARKER, Shape, choice, chunk, given_as, streamed
 from tests.responses_streams import Item, message, stream_of
 from tests.test_openai_chat_parts import conversations
@@ -48,7 +49,7 @@ def check(make: Any, stream: list[Any], snapshot: Any = None) -> int:
     return count
 
 
-@settings(max_examples=50)
+@sc.examples(50)
 @given(KINDS, conversations(), st.lists(CHUNK, max_size=3), st.data())
 def test_chunks(kind: str, shapes: list[Shape], odd: list[Shape], data: st.DataObject) -> None:
     stream = given_as(kind, data.draw(st.permutations([*shapes, *odd, *streamed([MARKER[:9], MARKER[9:]])])))
@@ -56,7 +57,7 @@ def test_chunks(kind: str, shapes: list[Shape], odd: list[Shape], data: st.DataO
     check(ChatCore, [*given_as(kind, [chunk(choice("So"))]), *stream])
 
 
-@settings(max_examples=20)
+@sc.examples(20)
 @given(st.booleans(), st.lists(rs.items(), max_size=2), rs.orders(), st.sampled_from([*rs.ENDS, None]), st.data())
 def test_events(typed: bool, items: list[Item], order: Any, end: str | None, data: st.DataObject) -> None:
     events = stream_of(*items, order=order, end=end)
@@ -70,7 +71,7 @@ def test_events(typed: bool, items: list[Item], order: Any, end: str | None, dat
     check(ResponsesCore, rs.typed(events[at:]) if typed else events[at:], core.snapshot([], None))
 
 
-@settings(max_examples=100)
+@sc.examples(100)
 @given(st.sampled_from(["output_index", "content_index", "delta", "type"]), JSON)
 def test_a_field_of_an_event_of_any_type(name: str, value: Any) -> None:
     begun = {"type": "response.output_text.delta", "output_index": 1, "content_index": 1, "delta": "So"}

@@ -17,6 +17,7 @@ from streamcite import Citation, parse
 from streamcite.sse import LineTooLong, encode
 from streamcite.testing import recorded_answers, serve
 from tests import responses_streams as rs
+from tests import strategies as sc
 from tests.chats import CHUNK, MARKER, TOOL_CALL, choice, chunk, halves, streamed
 from tests.processes import PATIENCE
 from tests.raw_streams import (
@@ -191,7 +192,7 @@ def test_ends_of_a_response(repeats: int, end: str | None) -> None:
         assert outcome(raw_of(RESPONSES, [data])).complete == (end in ("response.completed", "response.incomplete"))
 
 
-@settings(max_examples=40)
+@sc.examples(40)
 @given(conversations(), PLACES, st.booleans())
 def test_conversations_at_every_moment(shapes: list[Any], places: list[int], parts: bool) -> None:
     data = body(shapes)
@@ -200,7 +201,7 @@ def test_conversations_at_every_moment(shapes: list[Any], places: list[int], par
     check(CHAT, data, [data])
 
 
-@settings(max_examples=40)
+@sc.examples(40)
 @given(st.lists(rs.items(), max_size=3), rs.orders(), st.sampled_from([*rs.ENDS, None]), PLACES, st.booleans())
 def test_responses_at_every_moment(
     items: list[Item], order: Any, end: str | None, places: list[int], parts: bool
@@ -211,7 +212,7 @@ def test_responses_at_every_moment(
     check(RESPONSES, data, [data])
 
 
-@settings(max_examples=40)
+@sc.examples(40)
 @given(st.lists(CHUNK, max_size=3))
 def test_a_field_of_any_type(shapes: list[Any]) -> None:
     data = body([*shapes, *streamed(["Still read."])])
@@ -341,7 +342,7 @@ def has_text(value: Any) -> bool:
 ODD_EVENTS: list[Any] = [{"type": "response.odd", "n": 1}, {"type": "response.odd.delta", "delta": "no"}, {"n": 2}]
 
 
-@settings(max_examples=40)
+@sc.examples(40)
 @given(st.data(), PLACES)
 def test_payloads_without_text_come_as_they_are_in_their_place(data: st.DataObject, places: list[int]) -> None:
     if data.draw(st.booleans()):

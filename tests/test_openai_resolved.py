@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamcite import (
@@ -231,7 +231,7 @@ def test_indexes_and_numbers_run_through_the_answer_and_positions_count_in_each_
     assert [event.position for event in cited] == [2, 8, 11, 3, 3, 10, 2, 8, 11]
 
 
-@settings(max_examples=50)
+@sc.examples(50)
 @given(st.lists(rs.items(), max_size=3), rs.orders(), st.sets(st.sampled_from(sorted(rs.SOURCES))), st.booleans())
 def test_any_response(items: list[Item], order: Any, known: set[str], typed: bool) -> None:
     sources = {name: rs.SOURCES[name] for name in known}
@@ -414,7 +414,7 @@ TEXTS = st.lists(
 ARRIVALS = st.dictionaries(st.sampled_from(sorted(POOL)), st.integers(0, 9))
 
 
-@settings(max_examples=50)
+@sc.examples(50)
 @given(st.data(), st.sampled_from(["typed", "dict"]), st.lists(TEXTS, min_size=1, max_size=2), ARRIVALS, st.booleans())
 def test_going_on_from_a_snapshot_at_any_moment_loses_and_repeats_nothing(
     data: st.DataObject, kind: str, texts: list[str], arrivals: dict[str, int], parts: bool
@@ -632,7 +632,7 @@ def folded(events: Iterable[Any]) -> list[Cited]:
     return list(cited.values())
 
 
-@settings(max_examples=100)
+@sc.examples(100)
 @given(st.data(), st.lists(TEXTS, min_size=1, max_size=2), ARRIVALS, st.booleans(), st.sampled_from(["exact", "tidy"]))
 def test_a_result_tells_what_was_handed_out(
     data: st.DataObject, texts: list[str], arrivals: dict[str, int], parts: bool, spacing: str

@@ -9,12 +9,13 @@ from typing import Any
 
 import anyio
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamcite import Citation, Event, parse
 from streamcite.openai import EventView, Part, responses_events
 from tests import responses_streams as rs
+from tests import strategies as sc
 from tests.reading import joined, source_text
 from tests.responses_streams import MARKER, UNCLOSED, Item, Json, message, stream_of, typed
 
@@ -77,7 +78,7 @@ def check_result(view: Any, parts: dict[Part, list[Event]], reason: str) -> None
 
 
 @both_shapes
-@settings(max_examples=60)
+@sc.examples(60)
 @given(st.lists(rs.items(), max_size=3), rs.orders())
 def test_every_text_is_read_by_itself(shape: Any, items: list[Item], order: Any) -> None:
     events = stream_of(*items, order=order)
@@ -100,7 +101,7 @@ def test_every_text_is_read_by_itself(shape: Any, items: list[Item], order: Any)
     check_result(plain, expected(items), "completed")
 
 
-@settings(max_examples=40)
+@sc.examples(40)
 @given(st.lists(rs.items(), max_size=3), rs.orders(), st.sampled_from(["asyncio", "trio"]))
 def test_an_async_stream_gives_the_same(items: list[Item], order: Any, backend: str) -> None:
     events = typed(stream_of(*items, order=order))
@@ -129,7 +130,7 @@ def test_parts_that_interleave_come_one_after_the_other_or_as_they_come() -> Non
     assert seen == [(2, "Two"), (2, "."), (2, ""), (4, ""), (2, " Two."), (4, " Four.")]
 
 
-@settings(max_examples=60)
+@sc.examples(60)
 @given(st.lists(rs.items(), min_size=1, max_size=3), rs.orders(), st.booleans())
 def test_what_is_held_and_what_was_handed_out_is_what_was_read(items: list[Item], order: Any, by_parts: bool) -> None:
     deltas: dict[tuple[int, int], str] = defaultdict(str)
@@ -248,7 +249,7 @@ def test_a_part_may_end_while_another_holds_half_a_marker() -> None:
 
 
 @both_shapes
-@settings(max_examples=40)
+@sc.examples(40)
 @given(st.lists(rs.items(), max_size=3), st.data())
 def test_text_may_come_in_any_of_its_places(shape: Any, items: list[Item], data: st.DataObject) -> None:
     events = stream_of(*items)
@@ -387,7 +388,7 @@ NAMES = ["item", "part", "response", "output", "content", "summary", "text", "de
          "output_index", "content_index", "phase", "incomplete_details", "annotation", "usage"]  # fmt: skip
 
 
-@settings(max_examples=60)
+@sc.examples(60)
 @given(st.data())
 def test_a_field_of_any_type_raises_nothing(data: st.DataObject) -> None:
     events = json.loads(json.dumps(stream_of(message(*SENTENCE[:12]))))

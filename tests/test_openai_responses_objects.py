@@ -7,7 +7,7 @@ from typing import Any
 
 import anyio
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from openai.types.responses import ResponseOutputTextAnnotationAddedEvent
 
@@ -163,7 +163,7 @@ def expected(
 
 @both_shapes
 @pytest.mark.parametrize("annotations", ["streamed", "final", "off"])
-@settings(max_examples=25)
+@sc.examples(25)
 @given(st.lists(rs.items(), min_size=1, max_size=3), rs.orders(), st.sampled_from(["codepoint", "utf16"]))
 def test_all_texts_are_clean_and_cited_in_all_places(
     shape: Any, annotations: Any, items: list[Item], order: Any, unit: Any
@@ -185,7 +185,7 @@ def test_all_texts_are_clean_and_cited_in_all_places(
     assert again.result.citations == ()
 
 
-@settings(max_examples=30)
+@sc.examples(30)
 @given(st.lists(rs.items(), min_size=1, max_size=3), rs.orders(), st.sampled_from(["asyncio", "trio"]))
 def test_dicts_objects_and_async_streams_agree(items: list[Item], order: Any, backend: str) -> None:
     raw = stream_of(*items, order=order)
@@ -249,7 +249,7 @@ def hosted(start: int, end: int) -> list[Json]:
 
 @both_shapes
 @both_units
-@settings(max_examples=25)
+@sc.examples(25)
 @given(st.data())
 def test_hosted_annotations_keep_their_place(shape: Any, unit: Any, data: st.DataObject) -> None:
     text = data.draw(rs.texts(min_size=1))
@@ -273,7 +273,7 @@ def test_padding_goes_where_the_length_changed_and_stays_elsewhere(shape: Any) -
 
 
 @both_shapes
-@settings(max_examples=25)
+@sc.examples(25)
 @given(st.data())
 def test_the_log_probabilities_are_those_of_what_is_shown(shape: Any, data: st.DataObject) -> None:
     text = data.draw(rs.texts(min_size=1))
@@ -370,7 +370,7 @@ def test_what_is_no_text_passes_as_it_is(shape: Any) -> None:
 # The whole response
 
 
-@settings(max_examples=40)
+@sc.examples(40)
 @given(st.lists(rs.items(), max_size=3), st.sampled_from(["codepoint", "utf16"]))
 def test_a_whole_response_is_copied_and_clean(items: list[Item], unit: Any) -> None:
     raw = rs.response_of([Item(item.parts, phase=item.phase) for item in items])

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from openai import APIError, AsyncOpenAI, OpenAI
 
@@ -15,6 +15,7 @@ from streamcite.openai import clean_response, clean_responses, responses_events
 from streamcite.sse import encode
 from streamcite.testing import RecordedAnswer, Server, recorded_answers, serve
 from tests import responses_streams as rs
+from tests import strategies as sc
 from tests.clients import new_async_client, new_client
 from tests.http_peer import Peer
 from tests.raw_streams import body
@@ -150,7 +151,7 @@ def behind(events: Iterable[Any], snapshot: Any) -> list[Any]:
     return [event for event in events if number is None or event["sequence_number"] > number]
 
 
-@settings(max_examples=40)
+@sc.examples(40)
 @given(
     st.lists(rs.items(), min_size=1, max_size=3), rs.orders(), st.sampled_from([*rs.ENDS, None]), st.sampled_from("pi")
 )
@@ -274,7 +275,7 @@ JSON: st.SearchStrategy[Any] = (
 )
 
 
-@settings(max_examples=150)
+@sc.examples(150)
 @given(st.data())
 def test_a_bad_snapshot_is_a_value_error(data: st.DataObject) -> None:
     taken: list[Any] = []

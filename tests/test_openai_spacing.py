@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamcite import Citation, Resolved, Source, parse
@@ -63,7 +63,7 @@ def test_the_answer_is_what_tidy_makes_of_the_exact_one(
             assert split(event[1] if parts else event for event in events) == split(tidy(exact))
 
 
-@settings(max_examples=60)
+@sc.examples(60)
 @given(st.data(), KINDS, st.lists(texts, min_size=1, max_size=3))
 def test_a_result_has_the_tidy_texts(data: st.DataObject, kind: str, written: list[str]) -> None:
     api = data.draw(st.sampled_from(sorted(OPENED)))
@@ -85,7 +85,7 @@ def test_a_result_has_the_tidy_texts(data: st.DataObject, kind: str, written: li
         assert not part.snapshot_mismatch
 
 
-@settings(max_examples=50)
+@sc.examples(50)
 @given(st.data(), st.lists(texts, min_size=1, max_size=2), st.booleans(), st.sampled_from([None, SOURCES]))
 def test_going_on_from_a_snapshot_at_any_moment_loses_and_repeats_nothing(
     data: st.DataObject, written: list[str], parts: bool, sources: dict[str, Source] | None
@@ -163,7 +163,7 @@ def test_a_choice_that_goes_on_behind_its_finish() -> None:
 # The client's own objects
 
 
-@settings(max_examples=60)
+@sc.examples(60)
 @given(st.data(), KINDS, texts, st.sampled_from(["streamed", "final"]))
 def test_chunks_are_those_of_the_tidy_text(data: st.DataObject, kind: str, text: str, when: Any) -> None:
     events = tidy(parse(text, complete=True))
@@ -178,7 +178,7 @@ def test_chunks_are_those_of_the_tidy_text(data: st.DataObject, kind: str, text:
     assert without_index(added_up([whole], "annotations")) == found
 
 
-@settings(max_examples=60)
+@sc.examples(60)
 @given(st.data(), st.booleans(), texts)
 def test_responses_have_the_tidy_text_wherever_it_stands(data: st.DataObject, typed: bool, text: str) -> None:
     events = tidy(parse(text, complete=True))

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamcite import CHATGPT, OPENAI, CitationFormat, Source, clean
@@ -110,7 +110,7 @@ def texts_of(name: str, objects: list[Any]) -> list[str]:
     return [one["delta"].get("content") or "" for each in found for one in each["choices"]]
 
 
-@settings(max_examples=20)
+@sc.examples(20)
 @given(st.sampled_from(sorted(APIS)), st.sampled_from(sorted(recorded_answers())), st.lists(st.integers(0, 10**6)))
 def test_recorded_answers_cut_at_random(
     bodies: dict[tuple[str, str], bytes], name: str, model: str, places: list[int]
@@ -165,7 +165,7 @@ def responses(draw: st.DrawFn) -> list[Any]:
     return stream_of(*items, order=draw(rs.orders()), end=end, numbered=draw(st.booleans()))
 
 
-@settings(max_examples=80)
+@sc.examples(80)
 @given(st.data())
 def test_any_stream_in_any_spelling(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(APIS)))
@@ -185,7 +185,7 @@ def test_any_stream_in_any_spelling(data: st.DataObject) -> None:
 FORMATS = [sc.BRACKETS, sc.CJK_BRACKETS, sc.TAGS, sc.NASTY, sc.ASCII, sc.PRIVATE, sc.HALF_PRIVATE, sc.WIDE]
 
 
-@settings(max_examples=40)
+@sc.examples(40)
 @given(st.sampled_from(sorted(APIS)), st.sampled_from(FORMATS), st.data())
 def test_formats_of_ones_own(name: str, fields: Any, data: st.DataObject) -> None:
     deltas = data.draw(st.lists(sc.texts(fields, max_pieces=2).map(lambda text: "plain " + text), max_size=6))
@@ -197,7 +197,7 @@ def test_formats_of_ones_own(name: str, fields: Any, data: st.DataObject) -> Non
         assert values(spliced(pieces, format=format)) == cleaned(name, objects, format=format)
 
 
-@settings(max_examples=40)
+@sc.examples(40)
 @given(st.lists(CHUNK, max_size=3), st.sampled_from([None, "chat", "responses"]))
 def test_a_field_of_any_type_raises_nothing(shapes: list[Any], api: Any) -> None:
     data = body([*shapes, *streamed(["Still read.", MARKER])])

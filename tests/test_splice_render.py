@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamcite import Source
@@ -58,7 +58,7 @@ def test_links_and_footnotes_stand_in_the_text(name: str, render: Any, deltas: l
         assert b'"annotations": [{' not in seen
 
 
-@settings(max_examples=40)
+@sc.examples(40)
 @given(st.sampled_from(sorted(APIS)), st.sampled_from(["links", "footnotes"]), st.data())
 def test_any_text(name: str, render: Any, data: st.DataObject) -> None:
     words = st.sampled_from(

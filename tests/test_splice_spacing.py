@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamcite import parse
@@ -37,7 +37,7 @@ def shown(name: str, data: bytes) -> str:
     return "".join(each["delta"] for each in values(data) if each["type"] == "response.output_text.delta")
 
 
-@settings(max_examples=60)
+@sc.examples(60)
 @given(st.data(), st.sampled_from(sorted(APIS)), texts, st.booleans())
 def test_it_is_what_the_object_view_gives(data: st.DataObject, name: str, text: str, known: bool) -> None:
     objects = objects_of(name, data.draw(sc.cuts(text)))
@@ -47,7 +47,7 @@ def test_it_is_what_the_object_view_gives(data: st.DataObject, name: str, text: 
     assert shown(name, seen) == "".join(map(str, tidy(parse(text, complete=True))))
 
 
-@settings(max_examples=60)
+@sc.examples(60)
 @given(st.data(), st.sampled_from(sorted(APIS)), texts, st.sampled_from(["links", "footnotes"]))
 def test_what_is_written_stands_in_the_tidy_text(data: st.DataObject, name: str, text: str, render: Any) -> None:
     stream = body(objects_of(name, data.draw(sc.cuts(text))), done=False)
