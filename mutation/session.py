@@ -113,7 +113,7 @@ def _write_settings(copy: Path, module: str, limit: int, command: str) -> None:
 def _ray(copy: Path, *arguments: str) -> None:
     # The copy stands in front of what is installed; a compiled file could outlive the change that it was made of.
     environment = {
-        "HYPOTHESIS_PROFILE": "quick",
+        "HYPOTHESIS_PROFILE": "ci",
         **os.environ,
         "PYTHONPATH": str(copy),
         "PYTHONDONTWRITEBYTECODE": "1",
