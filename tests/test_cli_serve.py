@@ -13,6 +13,9 @@ from openai import APIError
 
 from streamcite import cli
 from streamcite.cli import serve
+from streamcite.cli.output import OutputClosed
+from streamcite.serve.app import build
+from streamcite.serve.server import Server
 from tests.http_peer import request
 from tests.processes import finish, receive, running
 
@@ -87,6 +90,15 @@ def test_the_page_is_opened(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest
         serve._say("http://127.0.0.1:1/", opens=opens)
     assert opened == ["http://127.0.0.1:1/"]
     assert capfdbinary.readouterr().out == b"http://127.0.0.1:1/\n" * 2
+
+
+def test_where_nobody_reads_what_it_says_it_ends_without_another_word(capfd: pytest.CaptureFixture[str]) -> None:
+    def say() -> None:
+        raise OutputClosed
+
+    with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(OutputClosed):
+        Server(build(), ready=say).run(sockets=[listener])
+    assert capfd.readouterr() == ("", "")
 
 
 def test_the_demo_ends_with_the_command_that_opens_the_page() -> None:

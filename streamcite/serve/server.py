@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ class Server(uvicorn.Server):
 
     Args:
         app: it.
-        ready: called when it serves.
+        ready: called when it serves; what it raises ends that, and is raised by `run`.
     """
 
     def __init__(self, app: ASGIApp, *, ready: Callable[[], None]) -> None:
@@ -32,12 +33,25 @@ class Server(uvicorn.Server):
             )
         )
         self._ready = ready
+        self._failure: Exception | None = None
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until it is interrupted."""
+        super().run(sockets)
+        if self._failure is not None:
+            raise self._failure
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to serve."""
         await super().startup(sockets)
         if self.started:
+            asyncio.get_running_loop().call_soon(self._begin)
+
+    def _begin(self) -> None:
+        try:
             self._ready()
+        except Exception as error:  # noqa: BLE001  # raised when the application was told of the end
+            self._failure, self.should_exit = error, True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Cut what is open, and end: who reads an answer comes back, or does not."""
