@@ -1,20 +1,23 @@
 """What a splice makes of the lines around the data, of an end that is not told, and of names at odd places."""
 
 import json
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamcite.openai import chat_events, responses_events
 from streamcite.relay import Splice, SpliceClosed
 from streamcite.relay import splice as splice_module
 from streamcite.relay.cleaner import EventCleaner
 from streamcite.sse import LineTooLong, ServerSentEvent, SSEDecoder
 from tests.chats import MARKER, SOURCES, choice, chunk, streamed
 from tests.raw_streams import APIS, body, bytewise, in_pieces
-from tests.responses_streams import message, stream_of
-from tests.splices import cleaned, spliced, values
+from tests.responses_streams import Item, Part, message, stream_of
+from tests.splices import StoppedError, cleaned, spliced, values
 from tests.test_openai_chat_annotations import hosted
 
 DELTAS = ["It ", "lasts \ue200ci", "te\ue202turn0file1\ue201", " long."]
@@ -333,3 +336,48 @@ def test_lines_without_meaning_are_read_together(
     seen = b"".join(map(splice.feed, wire)) + splice.close()
     assert sorted(seen) == sorted(b"".join(wire))
     assert len(fed) < 10
+
+
+@every_api
+def test_an_event_with_another_number_is_counted_as_changed(name: str) -> None:
+    deltas = ["It ", "lasts." + MARKER, *["So "] * 9]  # nothing is left out
+    frames = [b"data: " + json.dumps(each).encode() + b"\n\n" for each in objects_of(name, *deltas)]
+    splice = Splice(sources=SOURCES)
+    seen = b"".join([*map(splice.feed, frames), splice.close()]).split(b"\n\n")
+    assert splice.changed == len({*seen} - {frame[:-2] for frame in frames} - {b""})
+
+
+@every_api
+@pytest.mark.parametrize("options", [{}, {"sources": SOURCES}], ids=["without sources", "with sources"])
+@pytest.mark.parametrize("end", [b"", b"data: [DONE]\n\n", b'data: {"error": {"message": "busy"}}\n\n', None])
+def test_the_result_says_how_the_stream_ended_as_that_of_an_event_view(name: str, options: Any, end: Any) -> None:
+    objects = objects_of(name, "It ", MARKER, "lasts ", "long.")
+    if name == "chat":  # the last text and the reason in one chunk, which passes unread
+        objects[-2]["choices"][0]["finish_reason"] = "stop"
+        del objects[-1]
+    stopped = end is None or b"error" in end
+    splice = Splice(**options)
+    for each in objects:
+        splice.feed(b"data: " + json.dumps(each).encode() + b"\n\n")
+    splice.feed(end or b"")
+    splice.close(stopped=end is None)
+
+    def stream() -> Iterator[Any]:
+        yield from objects
+        if stopped:
+            raise StoppedError
+
+    view = (chat_events if name == "chat" else responses_events)(stream())
+    with suppress(StoppedError):
+        list(view)
+    assert splice.result() == view.result
+    assert splice.result().complete is not stopped
+    assert splice.events == len(objects) + bool(end)
+
+
+def test_log_probabilities_of_pieces_that_are_the_same_are_told_apart() -> None:
+    deltas = ["It ", "\ue200", "cite", "\ue202", "aa", "aa", "aa", "\ue201 lasts", " long."]
+    objects = stream_of(Item([Part(deltas, logprobs=True)]))
+    frames = [b"data: " + json.dumps(each).encode() + b"\n\n" for each in objects]
+    for pieces in (frames, [b"".join(frames)]):
+        assert values(spliced(pieces)) == cleaned("responses", json.loads(json.dumps(objects)))

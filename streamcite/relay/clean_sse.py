@@ -42,7 +42,8 @@ class CleanSSE(AsyncShell[bytes]):
     """Iterate over the bytes of a stream of server-sent events, cleaned as `Splice` does: a body for a response.
 
         async def answer(request):
-            upstream = await client.chat.completions.create(**await request.json(), stream=True)
+            ask = {**await request.json(), "stream": True}
+            upstream = await client.chat.completions.create(**ask)
             cleaned = CleanSSE(upstream.response.aiter_bytes(), closes=upstream)
             return StreamingResponse(cleaned, media_type="text/event-stream")
 

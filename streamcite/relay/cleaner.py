@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from streamcite.annotations import AnnotationOptions
 from streamcite.events import Citation
@@ -47,6 +47,10 @@ MAX_STREAM = 2**28
 MAX_TEXTS = 2**12
 _BOM = b"\xef\xbb\xbf"
 _ENDS = re.compile(rb"\n\n")  # found in half of the time that `bytes.count` takes
+# Frames that end a stream, for one that ended otherwise.
+_DONE, _STOPPED = b"data: [DONE]\n\n", b'data: {"error":"stopped"}\n\n'
+
+End: TypeAlias = Literal["done", "stopped"]
 
 
 class EventCleaner:
@@ -115,7 +119,7 @@ class EventCleaner:
         self._like_value: dict[str, Any] = {}
         self._gone = 0  # how many events are in `skipped` no more
         self.changed: int = 0
-        self._ended = False
+        self._ended: End | None = None  # how the core was ended first
         self._settled = True  # whether nothing is held nor waits
         self.watches: bool = self._counts
         self.quiet: bool = False  # until the first event was read
@@ -136,6 +140,7 @@ class EventCleaner:
             if self._needs_deltas and b'.delta"' not in frames:
                 return None
             self.keep(frames)  # it is flat, and so without annotations
+            self.changed += 1
             return passed
         if (
             (self.watches and frames.find(b"annotation") >= 0)
@@ -184,8 +189,8 @@ class EventCleaner:
         if self._core is None:
             return StreamResult(parts=(), usage=None, complete=False)
         self.read_skipped()
-        if self._ended:
-            self._cleaner.end(stopped=False)
+        if self._ended is not None:  # as readers stop there, the first counts
+            self._cleaner.end(stopped=self._ended == "stopped")
         return self._core.result
 
     def read_alike(self, frame: bytes) -> bytes | None:
@@ -228,10 +233,18 @@ class EventCleaner:
         """Settle what is held, and give what waits: the stream has ended, or ``stopped``."""
         if self._cleaner is None:
             return b""
-        self._ended = True
-        if not self._settled:
-            self.read_skipped()
-        return self._frames_of(self._cleaner.end(stopped=stopped))
+        if self._settled:  # nothing comes of it, and it stands behind what was not read
+            self.keep(_STOPPED if stopped else _DONE)
+            self._gone -= 1  # it did not come
+            return b""
+        self.read_skipped()
+        return self._frames_of(self._end("stopped" if stopped else "done"))
+
+    def _end(self, end: End) -> list[Any]:
+        """Let the core settle what is held, and give what comes of that."""
+        self._ended = self._ended or end
+        given: list[Any] = self._cleaner.end(stopped=end == "stopped")
+        return given
 
     def _clean(self, value: dict[str, Any], event: ServerSentEvent, frame: bytes) -> bytes:
         if self._api == "chat" and "choices" not in value:
@@ -277,10 +290,10 @@ class EventCleaner:
         self._cleaner = (
             ChatCleaner(core, self._wanted) if isinstance(core, ChatCore) else ResponsesCleaner(core, self._wanted)
         )
-        self._alike, self._text = Alike(api, self._from_json), None
+        self._alike, self._text, self._ended = Alike(api, self._from_json), None, None
         self.room = MAX_KEPT
 
-    def _decoded(self, payload: bytes) -> tuple[dict[str, Any] | None, Literal["done", "stopped"] | None]:
+    def _decoded(self, payload: bytes) -> tuple[dict[str, Any] | None, End | None]:
         """Decode a payload: give the object that the core reads, if it is one, and whether it ends the stream."""
         try:
             value = self._from_json(payload)
@@ -329,7 +342,7 @@ class EventCleaner:
                 self._gone += 1
                 value, ends = self._decoded(event.data)
                 if ends is not None:
-                    self._cleaner.end(stopped=ends == "stopped")
+                    self._end(ends)
                 elif value is not None and ("choices" in value or self._api == "responses"):
                     self._cleaner.read(value)
 
