@@ -51,7 +51,8 @@ class Server(uvicorn.Server):
         try:
             self._ready()
         except Exception as error:  # noqa: BLE001  # raised when the application was told of the end
-            self._failure, self.should_exit = error, True
+            self._failure = error
+            self.should_exit: bool = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Cut what is open, and end: who reads an answer comes back, or does not."""
