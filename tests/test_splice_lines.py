@@ -66,6 +66,27 @@ def test_events_are_counted_however_they_are_cut(name: str, end: str, options: A
 
 
 @every_api
+def test_a_part_of_a_frame_is_not_taken_for_whole_frames(name: str) -> None:
+    objects = objects_of(name, *["It "] * 9, f"a{MARKER}.", *["So "] * 9)
+    texts = [json.dumps(each, ensure_ascii=False) for each in objects]
+    at = next(number for number, text in enumerate(texts) if MARKER in text)
+    frames = [f"data: {text}\n\n".encode() for text in texts]
+    plain, marked = frames[at - 1], frames[at]
+    head, tail = (part.encode() for part in texts[at].split(" ", 1))
+    for part, rest in [
+        (b"d", marked[1:]),
+        (plain + b"d", marked[1:]),
+        (b"\n" + plain + b"d", marked[1:]),
+        (b"\n\n" + plain + b"d", marked[1:]),
+        (b"data: " + head + b"\n", b"data: " + tail + b"\n\n"),
+        (b"\n\n\ndata: " + head + b"\n", b"data: " + tail + b"\n\n"),
+        (b"data: " + head + b"\nx\n", b"data: " + tail + b"\n\n"),
+    ]:
+        wire = [*frames[:at], part, rest, *frames[at + 1 :]]
+        assert values(spliced(wire)) == cleaned(name, values(b"".join(wire)))
+
+
+@every_api
 def test_an_end_is_no_error_unless_it_is_said_to_be(name: str) -> None:
     unclosed = choice("lasts \ue200cite\ue202turn0file1")
     going_on = [chunk(choice("It ")), chunk(choice(finish_reason="stop")), chunk(unclosed)]
