@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import anyio
 import pytest
@@ -22,7 +22,7 @@ from streamcite.ui.asgi import MESSAGES_PER_TURN, PING, FrameResponse
 from streamcite.ui.frames import BROKE_OFF
 from streamcite.ui.native import NativeEncoder
 from streamcite.ui.openai_chat import OpenAIChatEncoder
-from streamcite.ui.protocol import Encoder, ProtocolName
+from streamcite.ui.protocol import Encoder, ProtocolName, new_encoder
 from streamcite.ui.response import sse_response
 from tests.asgi import Client, Message
 from tests.clients import new_async_client, new_client
@@ -95,6 +95,15 @@ async def test_each_message_holds_the_frames_of_one_event_and_the_last_ends_the_
     assert [message["body"] for message in bodies] == [b"".join(each) for each in frames if each]
     assert [message["more_body"] for message in bodies] == [True] * (len(bodies) - 1) + [False]
     assert upstream.closed
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("protocol", get_args(ProtocolName))
+async def test_an_empty_text_is_no_frame_more_than_it_is_to_the_encoder(protocol: ProtocolName) -> None:
+    client, encoder, events = Client(), new_encoder(protocol), ["", "a", "", "b", ""]
+    await client.call(sse_response(events, protocol=protocol))
+    frames = [encoder.feed([]), *(encoder.feed([event]) for event in events), encoder.close()]
+    assert len(client.bodies) == len([each for each in frames if each])
 
 
 @pytest.mark.anyio

@@ -204,7 +204,7 @@ class _Body:
         frames, send = self._frames, self._send
         write, turn = frames.write, MESSAGES_PER_TURN
         async for item in items:
-            if write is not None and type(item) is str:
+            if write is not None and type(item) is str and item:
                 data = write(item)
             else:
                 data = frames.encode(item)
