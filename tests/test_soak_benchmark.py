@@ -161,8 +161,26 @@ def test_an_answer_is_the_one_that_was_sent() -> None:
     assert judge.read(plan, [Read(events(other), ended=True)], away=False) == ["text"]
     assert judge.read(plan, [Read(events(plan)[:-1])], away=False) == ["failed"]
     assert judge.read(plan, [Read(events(plan, complete=False), ended=True)], away=False) == ["end"]
+    assert judge.read(plan, [Read(events(plan), ended=True, stopped=True)], away=False) == ["end"]
     cut = planned("reset")
     assert judge.read(cut, [Read(events(cut, complete=True), ended=True)], away=False) == ["end"]
+
+
+def test_what_is_lost_or_doubled_before_it_is_numbered_is_told() -> None:
+    plan = planned("none")
+    text, _ = judge.shown(plan, plan.body)
+    given = parse(text, complete=True)
+    (first, *_) = (place for place, event in enumerate(given) if not isinstance(event, str))
+    for tampered, wrong in (
+        (given, []),
+        ([*given[:first], *given[first + 1 :]], ["lost"]),
+        ([*given[: first + 1], *given[first:]], ["doubled"]),
+    ):
+        encoder = NativeEncoder()
+        resolver = Resolver(SOURCES)
+        frames = [*encoder.feed(resolver.feed(tampered)), *encoder.close()]
+        got = Read(SSEDecoder().feed(b"".join(frames)), ended=True)
+        assert judge.read(plan, [got], away=False) == wrong
 
 
 def test_an_answer_may_break_off_while_redis_is_away() -> None:

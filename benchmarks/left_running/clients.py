@@ -90,6 +90,7 @@ class Clients:
                     self.left += 1
                     return
             found.ended = found.end is not None
+            found.stopped |= not found.ended
 
 
 async def _pieces(response: Response, slowly: Random | None) -> AsyncIterator[bytes]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from streamcite import clean
-from streamcite.links import from_dict
+from streamcite import Resolved, clean, parse
+from streamcite.links import AnyEvent, from_dict
 from streamcite.sse import ServerSentEvent, SSEDecoder
 
 from .plan import ENDED, Plan
@@ -53,12 +53,14 @@ class Read:
         ended: whether the server says that there are no more.
         missing: whether it says that there is no such answer.
         visits: how often the reader has come.
+        stopped: whether a visit has ended as HTTP says, but in front of the answer's end.
     """
 
     events: list[ServerSentEvent] = field(default_factory=list)
     ended: bool = False
     missing: bool = False
     visits: int = 0
+    stopped: bool = False
 
     @property
     def end(self) -> bool | None:
@@ -127,6 +129,8 @@ def read(plan: Plan, readers: Sequence[Read], *, away: bool) -> list[str]:
     wrong = [name for each in readers for name in _numbered(each)]
     longest = max((each.events for each in readers), key=len)
     for each in readers:
+        if each.stopped:
+            wrong.append("end")
         if not each.ended and not (each.missing and away):
             wrong.append("failed")
         elif each.events != longest[: len(each.events)]:
@@ -151,8 +155,17 @@ def _numbered(reader: Read) -> Iterator[str]:
 
 def _answered(plan: Plan, reader: Read, *, away: bool) -> Iterator[str]:
     forms = [json.loads(event.data) for event in reader.events if event.event not in ("start", "patch", "end")]
-    text, expected = "".join(str(from_dict(form)) for form in forms), clean(shown(plan, plan.body)[0])
-    if reader.end != plan.whole and not (away and reader.end is False):
+    events, answer = [from_dict(form) for form in forms], shown(plan, plan.body)[0]
+    text, expected = "".join(map(str, events)), clean(answer)
+    markup, due = _markup(events), _markup(parse(answer))
+    broke_off = away and reader.end is False
+    if reader.end != plan.whole and not broke_off:
         yield "end"
-    if text != expected and not (away and reader.end is False and expected.startswith(text)):
+    if text != expected and not (broke_off and expected.startswith(text)):
         yield "text"
+    elif markup != (due[: len(markup)] if broke_off else due):
+        yield "lost" if len(markup) < len(due) else "doubled" if len(markup) > len(due) else "disorder"
+
+
+def _markup(events: Iterable[AnyEvent]) -> list[str]:
+    return [event.raw for event in events if not isinstance(event, str | Resolved)]
