@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,7 @@ from types import MappingProxyType
 
 from . import readme, suites, written
 from .report import Figure, Result
-from .results import Results, load, machine
+from .results import Results, check, load, machine
 
 REPORT = "report"
 SOAK = "soak"
@@ -43,6 +44,11 @@ def main() -> int:
         parser.error(f"--{next(iter(more))} is for {SOAK}")
     if not 0 < more.get("seconds", 1) < float("inf"):
         parser.error("--seconds: must be above 0")
+    if arguments.json is not None:
+        try:
+            check(arguments.json)
+        except (OSError, ValueError) as error:
+            parser.error(f"--json: {error}")
     measured = [name for name in chosen if name != REPORT]
     found = measure(measured, quick=arguments.quick, kept=arguments.json, more={SOAK: more})
     over = sum(figure.missed for figure in found.figures)
@@ -104,5 +110,22 @@ def _report(path: Path) -> int:
     return 0
 
 
+def run() -> int:
+    """Run as a command: it is no fault that whoever reads what is printed has enough, or presses Ctrl-C."""
+    try:
+        return main()
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        try:
+            os.write(sys.stdout.fileno(), b"\n")
+        except BrokenPipeError:
+            # Python would tell of it at its end, too.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 1
+        raise  # it was the pipe of something else
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -44,7 +45,22 @@ class Results:
             held["quick"] = self.quick | earlier.quick - self.suites.keys()
             held["suites"] = asdict(earlier)["suites"] | held["suites"]
         text = json.dumps({**held, "quick": sorted(held["quick"])}, indent=1, ensure_ascii=False)
-        path.write_text(text + "\n", encoding="utf-8")
+        new = path.with_name(f"{path.name}.new")  # else what was there is lost where this is stopped
+        new.write_text(text + "\n", encoding="utf-8")
+        new.replace(path)
+
+
+def check(path: Path) -> None:
+    """See to it that results can be kept in a file, before it takes minutes to have any.
+
+    Raises:
+        OSError: it cannot be written.
+        ValueError: it holds something else, which would be lost.
+    """
+    if path.exists():
+        load(path)
+    if not os.access(path.parent, os.W_OK):
+        raise OSError(f"{path}: cannot be written")
 
 
 def load(path: Path) -> Results:
@@ -57,7 +73,7 @@ def load(path: Path) -> Results:
         held = json.loads(path.read_text(encoding="utf-8"))
         suites = {suite: [_result(each) for each in results] for suite, results in held["suites"].items()}
         return Results(held["machine"], set(held["quick"]), suites, held["missing"])
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"{path}: no results of a benchmark: {error!r}") from error
 
 

@@ -27,7 +27,12 @@ def write(results: Results, folder: Path = FOLDER) -> None:
     Args:
         results: what was measured.
         folder: where they go.
+
+    Raises:
+        ValueError: nothing was measured.
     """
+    if not results.suites:
+        raise ValueError("nothing was measured: there is no report")
     drawn = plots.draw([*results.figures], folder)
     (folder / "REPORT.md").write_text("\n".join(lines(results, drawn)) + "\n", encoding="utf-8")
 

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -110,12 +111,73 @@ def test_a_mistake_is_told(monkeypatch: pytest.MonkeyPatch, arguments: str) -> N
     assert stopped.value.code == 2
 
 
-@pytest.mark.parametrize("held", [None, "", "[]", "{}", '{"suites": {"core": [{}]}}'])
-def test_a_file_without_results_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, held: str | None) -> None:
+NOTHING = '{"machine": {}, "quick": [], "suites": {}, "missing": {}}'
+
+
+@pytest.mark.parametrize("held", [None, "", "[]", "{}", '{"suites": {"core": [{}]}}', NOTHING])
+def test_a_file_without_results_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, held: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(plots, "draw", None)
     path = tmp_path / "kept.json"
     if held is not None:
         path.write_text(held)
     assert run(monkeypatch, "report", "--json", str(path)) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert str(path) in line or held == NOTHING
+
+
+@pytest.mark.parametrize("name", ["none/kept.json", "folder", "text.json"])
+def test_nothing_is_measured_that_cannot_be_kept(
+    monkeypatch: pytest.MonkeyPatch,
+    suite: list[dict[str, int]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "text.json").write_text("none")
+    with pytest.raises(SystemExit) as stopped:
+        run(monkeypatch, "one", "--json", str(tmp_path / name))
+    assert stopped.value.code == 2
+    assert str(tmp_path / name) in capsys.readouterr().err.splitlines()[-1]
+    assert suite == []
+
+
+def test_what_was_kept_stays_where_keeping_more_is_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "kept.json"
+    results.Results({"Python": "3"}, set(), {"a": GIVEN}).save(path)
+
+    def stopped(path: Path, text: str, encoding: str) -> None:
+        path.write_bytes(text[:9].encode())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "write_text", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        results.Results({"Python": "3"}, set(), {"b": GIVEN}).save(path)
+    assert results.load(path).suites == {"a": GIVEN}
+
+
+def test_whoever_reads_may_have_enough(monkeypatch: pytest.MonkeyPatch, suite: list[dict[str, int]]) -> None:
+    monkeypatch.setattr("sys.argv", ["benchmarks", "one"])
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w") as closed:  # noqa: PTH123
+        monkeypatch.setattr("sys.stdout", closed)
+        assert command.run() == 1
+
+
+@pytest.mark.parametrize(("error", "status"), [(KeyboardInterrupt(), 130), (BrokenPipeError("of a socket"), None)])
+def test_what_stops_it(monkeypatch: pytest.MonkeyPatch, error: BaseException, status: int | None) -> None:
+    def main() -> int:
+        raise error
+
+    monkeypatch.setattr(command, "main", main)
+    if status is None:
+        with pytest.raises(BrokenPipeError):
+            command.run()
+    else:
+        assert command.run() == status
 
 
 def test_what_was_measured_before_stays_on_the_same_machine(tmp_path: Path) -> None:
