@@ -402,3 +402,12 @@ def test_log_probabilities_of_pieces_that_are_the_same_are_told_apart() -> None:
     frames = [b"data: " + json.dumps(each).encode() + b"\n\n" for each in objects]
     for pieces in (frames, [b"".join(frames)]):
         assert values(spliced(pieces)) == cleaned("responses", json.loads(json.dumps(objects)))
+
+
+@pytest.mark.parametrize("frame", ["event: a\r\n: c\r\ndata: {}\r\n\r\n", "data: {}\r\n: c\r\n: d\r\ndata: 1\r\n\r\n"])
+def test_an_lf_that_comes_late_behind_a_comment_ends_no_frame(frame: str) -> None:
+    data = frame.encode()
+    expected = SSEDecoder().feed(data)
+    for at in range(len(data)):
+        for pieces in ([data[:at], data[at:]], [data[:at], b"", data[at:]], bytewise(data)):
+            assert SSEDecoder().feed(spliced(pieces)) == expected

@@ -93,6 +93,7 @@ class Splice:
         "_events",
         "_failure",
         "_frame",
+        "_late",
         "_lead",
         "_line",
         "_marks",
@@ -127,6 +128,7 @@ class Splice:
         self._frame = bytearray()  # the whole lines of the open frame, comments not counted, as they came,
         self._line = bytearray()  # and the line that has not ended
         self._open = False  # whether there is any of the two
+        self._late = False  # whether an LF that comes next ends a comment in the open frame
         self._quiet = False  # whether whole frames without markup need not be read, but for what `skip` finds,
         self._plain = False  # and whether they pass as they came
         self._failure: LineTooLong | StreamTooLong | None = None
@@ -307,10 +309,16 @@ class Splice:
     def _read_lines(self, data: bytes, cleaned: list[bytes]) -> None:
         """Read each line by itself, so that no frame is gathered with a comment in it, nor beyond the limit."""
         begin, end = 0, len(data)
+        if self._late and data.startswith(b"\n"):
+            self._decoder.feed(b"\n")
+            cleaned.append(b"\n")
+            begin = 1
+        self._late = self._late and not data
         while begin < end:
             if nothing := self._nothing(data, begin):
                 cleaned.append(nothing)
                 begin += len(nothing)
+                self._late = self._is_late(nothing, at_end=begin == end)
                 continue
             line = _LINE.match(data, begin)[0]  # type: ignore[index]
             begin += len(line)
@@ -322,6 +330,7 @@ class Splice:
             self._line.clear()
             if line.startswith(b":"):
                 cleaned.append(line)
+                self._late = self._is_late(line, at_end=begin == end)
                 continue
             self._frame += line
             if read or not self._decoder.in_frame:
@@ -334,6 +343,10 @@ class Splice:
                     self._read_frame(frame, read, cleaned)
                 else:
                     cleaned.append(passed)
+
+    def _is_late(self, comment: bytes, *, at_end: bool) -> bool:
+        """Say whether the LF behind a comment's CR may still come, while a frame is open that it is not to end."""
+        return at_end and bool(self._frame) and comment.endswith(b"\r")
 
     def _nothing(self, data: bytes, begin: int) -> bytes:
         """Give the lines from there on that have no meaning; none where a line is open."""
