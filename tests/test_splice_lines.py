@@ -17,7 +17,7 @@ from streamcite.sse import LineTooLong, ServerSentEvent, SSEDecoder
 from tests.chats import MARKER, SOURCES, choice, chunk, streamed
 from tests.raw_streams import APIS, body, bytewise, in_pieces
 from tests.responses_streams import Item, Part, message, stream_of
-from tests.splices import StoppedError, cleaned, spliced, values
+from tests.splices import cleaned, spliced, up_to_the_end, values
 from tests.test_openai_chat_annotations import hosted
 
 DELTAS = ["It ", "lasts \ue200ci", "te\ue202turn0file1\ue201", " long."]
@@ -331,11 +331,20 @@ def test_lines_of_any_kind_are_read_alike_in_any_cut(lines: list[tuple[str, str]
     wire = "".join(map("".join, lines)).encode()
     cuts = data.draw(st.lists(st.integers(0, len(wire)), max_size=5))
     whole = spliced([wire])
+    assert up_to_the_end(values(whole)) == cleaned("chat", values(wire))
     for pieces in (bytewise(wire), in_pieces(wire, sorted(cuts))):
         seen = spliced(pieces)
         assert values(seen) == values(whole)
         for line in (b": c", b"id: 7"):
             assert seen.count(line) == whole.count(line)
+
+
+@every_api
+def test_a_comment_between_a_cr_and_an_lf_leaves_two_line_ends(name: str) -> None:
+    frames = [b"data: %b\r: c\n\n" % json.dumps(each).encode() for each in objects_of(name, *DELTAS)]
+    wire = b"".join(frames)
+    for pieces in ([wire], frames, bytewise(wire)):
+        assert values(spliced(pieces)) == cleaned(name, values(wire))
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])

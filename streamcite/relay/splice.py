@@ -332,8 +332,11 @@ class Splice:
                 cleaned.append(line)
                 self._late = self._is_late(line, at_end=begin == end)
                 continue
+            ended = bool(read) or not self._decoder.in_frame
+            if ended and line == b"\n" and self._frame.endswith(b"\r"):
+                line = b"\r"  # between the two stood a comment, without which they would be one line end
             self._frame += line
-            if read or not self._decoder.in_frame:
+            if ended:
                 frame = bytes(self._frame)
                 self._frame.clear()
                 passed = None
