@@ -24,10 +24,19 @@ from benchmarks.report import Figure, Point
 from .load import MATERIAL, OTHER, PATH, read
 from .processes import Program, litellm, module, nginx, raise_limits, relay, running
 
-EVENTS = 100  # of a paced stream
+EVENTS = 300  # of a paced stream: an answer of a page
+SHORT = 30  # of a short one, of which most is its beginning and its end
 QUICK = {"passes": 1, "paced": 10, "burst": 500, "streams": 100, "soak": 500, "seconds": 1}
 # A smaller load for what takes a hundred times as much: it must keep the pace.
-LESS: Mapping[str, Mapping[str, Mapping[str, int]]] = {"litellm": {"paced": {"streams": 4}, "burst": {"events": 300}}}
+LESS: Mapping[str, Mapping[str, Mapping[str, int]]] = {
+    "FastAPI handler": {"burst": {"streams": 2}},
+    "litellm": {"paced": {"streams": 4}, "short": {"streams": 4}, "burst": {"streams": 2, "events": 300}},
+}
+LIMITS: Mapping[str, tuple[float | None, ...]] = {
+    "paced": (1.5, 1.15, 0.15),
+    "short": (None, None, None),
+    "burst": (3.0, 1.15, 0.15),
+}
 EVENTS_A_SECOND = 2
 FIRST_MARKER = 60  # events
 LATENCY = 0.02  # seconds
@@ -37,7 +46,7 @@ SETTLING = 40.0  # seconds: a connection that is not used is kept for 15, and lo
 
 def figures(
     *,
-    passes: int = 3,
+    passes: int = 5,
     paced: int = 40,
     burst: int = 3_000,
     streams: int = 2_000,
@@ -52,7 +61,8 @@ def figures(
         burst: how many events a stream has that comes in bursts.
         streams: how many at once to ask how late events are.
         soak: how many streams to ask whether anything stays.
-        seconds: how long the paced streams last; twice as long those of which it is asked how late events are.
+        seconds: how long the paced streams last; the short ones a quarter of that, and twice as long those of which it
+            is asked how late events are.
     """
     raise_limits()
     with ExitStack() as stack:
@@ -60,10 +70,11 @@ def figures(
         programs = _programs(stack, upstream.port)
         loads: dict[str, dict[str, Any]] = {
             "paced": {"streams": paced, "events": EVENTS, "every": seconds / EVENTS},
-            "burst": {"streams": 4, "events": burst, "batch": 16},
+            "short": {"streams": paced, "events": SHORT, "every": seconds / 4 / SHORT},
+            "burst": {"streams": 16, "events": burst, "batch": 16},
         }
         yield from _costs(programs, passes, loads)
-        yield from _lateness(programs["pump"], programs["relay"], passes, streams, 2 * seconds)
+        yield from _lateness(programs["pump"], programs["relay"], min(passes, 3), streams, 2 * seconds)
         yield from _soak(programs["relay"], soak)
 
 
@@ -88,7 +99,7 @@ def _costs(programs: Mapping[str, Program], passes: int, loads: Mapping[str, Map
     lanes: dict[str, tuple[Program, Mapping[str, Any]]] = {name: (each, {}) for name, each in programs.items()}
     lanes["relay without splice"] = programs["relay"], {"path": OTHER}
     lanes["relay with sources"] = programs["relay"], {"shown": MATERIAL}
-    for kind, limit in {"paced": 1.5, "burst": 3.0}.items():
+    for kind, (of_pump, of_bare, of_handler) in LIMITS.items():
         load = loads[kind]
         spent = dict.fromkeys(lanes, float("inf"))
         sizes: dict[str, int] = {}
@@ -102,14 +113,18 @@ def _costs(programs: Mapping[str, Program], passes: int, loads: Mapping[str, Map
         # The markers are gone, and no more; the first of an answer stands behind 50 events.
         assert 0.75 < sizes["relay"] / sizes["pump"] < (0.99 if load["events"] > FIRST_MARKER else 1.05)
         pump, ours = spent["pump"], spent["relay"]
-        bar = Point("relay", kind, "streamcite")
-        yield Figure(f"relay / pump: {kind}", ours / pump, limit, bar)
-        yield Figure(f"relay / relay without splice: {kind}", ours / spent["relay without splice"], 1.15)
+        yield Figure(f"relay / pump: {kind}", ours / pump, of_pump, _bar(kind, "streamcite"))
+        yield Figure(f"relay / relay without splice: {kind}", ours / spent["relay without splice"], of_bare)
         yield Figure(f"relay with sources / pump: {kind}", spent["relay with sources"] / pump)
         if "FastAPI handler" in spent:
-            yield Figure(f"relay / FastAPI handler: {kind}", ours / spent["FastAPI handler"], 0.15)
+            yield Figure(f"relay / FastAPI handler: {kind}", ours / spent["FastAPI handler"], of_handler)
         for name in [each for each in programs if each not in ("pump", "relay")]:
-            yield Figure(f"{name} / pump: {kind}", spent[name] / pump, None, Point("relay", kind, name))
+            yield Figure(f"{name} / pump: {kind}", spent[name] / pump, None, _bar(kind, name))
+
+
+def _bar(kind: str, name: str) -> Point | None:
+    """Give what the plot shows: of whole answers."""
+    return None if kind == "short" else Point("relay", kind, name)
 
 
 def _lateness(pump: Program, relayed: Program, passes: int, streams: int, seconds: float) -> Iterator[Figure]:
