@@ -265,3 +265,21 @@ def test_a_mistake_in_a_file_too(tmp_path: Path, text: str, message: str) -> Non
 def test_a_port_that_is_taken(peer: Peer) -> None:
     port: Any = urlsplit(peer.url).port
     assert f"port {port}" in failed("--upstream", "http://a.example", "--port", str(port)).stderr
+
+
+COLLECTING = """
+import gc, os
+from streamcite.relay import serve
+from streamcite.relay.config import RelayConfig
+os.environ[serve._CONFIG] = RelayConfig(upstream="https://api.example/v1").to_json()
+usual = gc.get_threshold()
+serve.app_from_environment()
+print(gc.isenabled(), gc.get_freeze_count() > 10_000, *[new // old for new, old in zip(gc.get_threshold(), usual)])
+"""
+
+
+def test_what_stays_is_looked_at_seldom() -> None:
+    told = subprocess.run([sys.executable, "-c", COLLECTING], capture_output=True, text=True, env=ENV, timeout=PATIENCE)
+    enabled, frozen, *times = told.stdout.split()
+    assert (enabled, frozen) == ("True", "True")
+    assert all(int(each) > 1 for each in times)

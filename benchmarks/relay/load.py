@@ -92,6 +92,7 @@ def read(
     each: int = 1,
     events: int,
     every: float = 0.0,
+    within: float = 0.0,
     batch: int = 1,
     late: list[int] | None = None,
 ) -> int:
@@ -105,9 +106,10 @@ def read(
         each: how many one behind the other.
         events: of one stream.
         every: seconds between two writes of the upstream.
+        within: seconds in which all streams have begun; 0: between two writes.
         batch: events in a write.
         late: takes how long each event was on its way, in nanoseconds.
     """
     sent = _request(path, body_of(f"events={events} every={every} batch={batch}", shown))
     requests = (sent for _ in range(streams * each))
-    return uvloop.run(_read(port, requests, streams, every / streams, late))
+    return uvloop.run(_read(port, requests, streams, (within or every) / streams, late))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import json
 import logging
@@ -24,6 +25,8 @@ _CONFIG = "STREAMCITE_RELAY"
 _METRICS = "PROMETHEUS_MULTIPROC_DIR"
 _KEEP_ALIVE = 60  # seconds: longer than clients keep a connection that they do not use
 _BACKLOG = 2048
+# New objects before the youngest are looked at, and how often that is done before the older, and these before all.
+_COLLECTIONS = (20_000, 20, 100)
 
 
 def app_from_environment() -> ASGIApp:
@@ -33,7 +36,9 @@ def app_from_environment() -> ASGIApp:
     config = RelayConfig.from_dict(json.loads(os.environ[_CONFIG]))
     LimitedProtocol.max_head, LimitedProtocol.head_timeout = config.max_head, config.head_timeout
     _set_up_logging()
-    return create_app(config)
+    app = create_app(config)
+    _collect_rarely()
+    return app
 
 
 def run(config: RelayConfig, *, host: str, port: int, workers: int, grace: int) -> None:
@@ -84,6 +89,17 @@ def run(config: RelayConfig, *, host: str, port: int, workers: int, grace: int) 
             Multiprocess(settings, sockets=[listener], **target).run()
         else:
             server.run(sockets=[listener])
+
+
+def _collect_rarely() -> None:
+    """Let Python look for garbage in cycles seldom, and not in what stays as long as the process.
+
+    A whole collection looks at every object of every open stream: with 800 streams it takes 100 ms, in which no event
+    passes. Streams that have ended leave nothing that needs one.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_COLLECTIONS)
 
 
 def _set_up_logging() -> None:

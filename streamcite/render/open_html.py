@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # Of less that the reader has, what stays is not looked for.
 _SHORT = 32  # code points
+# What closes all that is open is not longer, most often.
+_CLOSING = 16  # code points
 
 
 class OpenHtml:
@@ -101,24 +103,26 @@ class OpenHtml:
             How much stays, in UTF-16 code units, and what is behind that now; None if nothing has changed.
         """
         rest, had = self.before + self.behind + self.end, self._rest
-        known, new = self._known, "".join([*self._set_new, *self._new])
+        known, new = self._known, "".join(self._new)
+        if self._set_new:
+            behind = "".join(self._set_new)
+            self._set_known += utf16_length(behind)
+            self._set_new = []
+            new = behind + new
         html = new + rest
         self._known = known + (len(new) if new.isascii() else utf16_length(new))
-        if self._set_new:
-            self._set_known += utf16_length("".join(self._set_new))
-            self._set_new = []
         self._new.clear()
         self._rest = rest
         if html == had:
             return None
-        keep, html = difference(had, html)
-        return known + keep, html
+        if len(had) > _SHORT:
+            keep, html = difference(had, html)
+            known += keep
+        return known, html
 
 
 def difference(had: str, html: str) -> tuple[int, str]:
     """Say how much stays where HTML takes the place of other, in UTF-16 code units, and what is behind that now."""
-    if len(had) <= _SHORT:
-        return 0, html
     same = _common(had, html)
     return utf16_length(html[:same]), html[same:]
 
@@ -126,6 +130,9 @@ def difference(had: str, html: str) -> tuple[int, str]:
 def _common(one: str, other: str) -> int:
     """Count the characters with which both begin."""
     low, high = 0, min(len(one), len(other))
+    # Most often only what closes all that is open differs.
+    if high > _CLOSING and one.startswith(other[: high - _CLOSING]):
+        low = high - _CLOSING
     while low < high:
         middle = (low + high + 1) // 2
         if one.startswith(other[low:middle], low):
