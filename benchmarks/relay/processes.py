@@ -35,9 +35,9 @@ class Program:
         return Path(f"/proc/{self._process.pid}")
 
     def cpu(self) -> float:
-        """Give the CPU seconds that all its threads have taken."""
-        tasks = (self._files / "task").glob("*/schedstat")
-        return sum(int(each.read_text().split()[0]) for each in tasks) / 1e9
+        """Give the CPU seconds that all its threads have taken, those that have ended too."""
+        # The clock of a process, as the kernel numbers it; Python has no name for it.
+        return time.clock_gettime(~self._process.pid << 3 | 2)
 
     def memory(self) -> int:
         """Give how many bytes of memory it has."""

@@ -13,10 +13,9 @@ if TYPE_CHECKING:
     from .html import PlacedCitation
 
 
-# Of less that the reader has, what stays is not looked for.
-_SHORT = 32  # code points
-# What closes all that is open is not longer, most often.
-_CLOSING = 16  # code points
+# If the reader has no more, or of what he has less than the other stays, that is sent again: looking for what stays
+# costs more. Both in code points.
+_SHORT, _LEAST = 32, 16
 
 
 class OpenHtml:
@@ -115,7 +114,7 @@ class OpenHtml:
         self._rest = rest
         if html == had:
             return None
-        if len(had) > _SHORT:
+        if len(had) > _SHORT and html.startswith(had[:_LEAST]):
             keep, html = difference(had, html)
             known += keep
         return known, html
@@ -130,9 +129,6 @@ def difference(had: str, html: str) -> tuple[int, str]:
 def _common(one: str, other: str) -> int:
     """Count the characters with which both begin."""
     low, high = 0, min(len(one), len(other))
-    # Most often only what closes all that is open differs.
-    if high > _CLOSING and one.startswith(other[: high - _CLOSING]):
-        low = high - _CLOSING
     while low < high:
         middle = (low + high + 1) // 2
         if one.startswith(other[low:middle], low):
