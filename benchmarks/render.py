@@ -79,7 +79,7 @@ def read_once(deltas: Sequence[Sequence[ResolvedEvent]]) -> None:
     render_html([event for delta in deltas for event in delta])
 
 
-def figures(*, words: int = WORDS, characters: int = 30_000, passes: int = 5) -> Iterator[Figure]:
+def figures(*, words: int = WORDS, characters: int = 30_000, passes: int = 15) -> Iterator[Figure]:
     """Measure all that has a limit, one figure after the other.
 
     Args:
@@ -94,7 +94,7 @@ def figures(*, words: int = WORDS, characters: int = 30_000, passes: int = 5) ->
     for name in LONG:
         sizes = {"long": characters, "short": characters // 10}
         blocks = {size: partial(read_live, events(long_block(name, length))) for size, length in sizes.items()}
-        spent = fastest(blocks, passes=max(passes // 2, 1))
+        spent = fastest(blocks, passes=max(passes // 5, 1))
         yield Figure(
             f"LiveHtml: a character of a long block / of a short one: {name}",
             spent["long"] / spent["short"] / 10,
