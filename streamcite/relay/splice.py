@@ -368,7 +368,7 @@ class Splice:
 
 
 def _frame_end(data: bytes, begin: int) -> int:
-    """Give where a frame ends that does. Looking for one byte takes a fifth of the time that two do."""
+    """Give where a frame ends that does. Looking for one byte twice takes less time than for two at once."""
     end = data.find(LF, begin) + 1
     while data[end] != LF:
         end = data.find(LF, end) + 1
