@@ -86,9 +86,9 @@ fuzz: $(VENV)/dev.stamp ## Attack parser, decoder and splice with inputs that a 
 	nice -n 19 $(BIN)/python -m fuzz splice $(ARGS)
 
 # Hours of one processor, so that the rest of the machine goes first.
-mutate: $(VENV)/dev.stamp ## Change the core in hundreds of ways, and say which no test notices; ARGS names a file
+mutate: $(VENV)/bench.stamp ## Change the core in hundreds of ways, and say which no test notices
 	$(PIP) install --group mutate
-	nice -n 19 $(BIN)/python -m mutation $(ARGS)
+	nice -n 19 $(BIN)/python -m benchmarks mutants $(ARGS) --json $(VENV)/bench.json
 
 docs: $(VENV)/docs.stamp ## Make the documentation, in .venv/site
 	NO_MKDOCS_2_WARNING=1 $(VENV)/docs/bin/mkdocs build --quiet --strict --site-dir $(VENV)/site

@@ -102,8 +102,10 @@ def _results(name: str, *, quick: bool, **more: float) -> list[Result]:
 
 def _report(path: Path) -> int:
     try:
-        written.write(load(path))
-        readme.write(written.FOLDER)
+        found = load(path)
+        written.write(found)
+        if "relay" in found.suites:
+            readme.write(written.FOLDER)
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2

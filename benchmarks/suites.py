@@ -22,10 +22,11 @@ SUITES: Mapping[str, str] = {
     "relay": "The relay",
     "imports": "Importing the library",
     "soak": "Left running",
+    "mutants": "Changed on purpose",
     "peers": "Peers",
 }
-# What runs only when it is named, since it takes minutes.
-LONG = frozenset({"soak"})
+# What runs only when it is named, since it takes minutes, or hours.
+LONG = frozenset({"soak", "mutants"})
 
 
 def results(suite: str, *, quick: bool, **more: float) -> Iterator[Result]:

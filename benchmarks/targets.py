@@ -79,6 +79,8 @@ TARGETS: Sequence[Target] = [
     Target("left running: tasks, or descriptors, that stay", "soak", "^(tasks|descriptors) that stay", 0),
     Target("left running: objects that stay of a stream", "soak", "^objects", 1),
     Target("left running: bytes of memory that stay of a stream", "soak", "^bytes of memory", 16_384),
+    Target("small changes to the core that no test notices, of all", "mutants", "^changes", 0.05),
+    Target("of these, such as no reason is given for", "mutants", "^of these", 0),
 ]
 
 

@@ -38,6 +38,10 @@ TIMEOUT = 900.0
 MEMORY = 4 * 2**30  # bytes
 
 
+class TestsFail(AssertionError):
+    """Raised by `run` where tests fail without any change: they would say of each that they notice it."""
+
+
 @dataclass(frozen=True)
 class Mutant:
     """One change.
@@ -64,6 +68,9 @@ def run(module: str, tests: Sequence[str], explained: Container[str]) -> list[Mu
         module: the path of its file.
         tests: arguments of Python, for one run behind the other, each on what the ones before did not notice.
         explained: the lines that no test can notice: the first run is asked all the same, the others are not.
+
+    Raises:
+        TestsFail: they do so without any change.
     """
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
@@ -76,7 +83,10 @@ def run(module: str, tests: Sequence[str], explained: Container[str]) -> list[Mu
                 shutil.copy(place, copy)
         for number, arguments in enumerate(tests):
             _write_settings(copy, module, LIMITS[number > 0], f"{shlex.quote(sys.executable)} {arguments}")
-            _ray(copy, "baseline", "settings.toml")
+            try:
+                _ray(copy, "baseline", "settings.toml")
+            except subprocess.CalledProcessError as error:
+                raise TestsFail(f"{module}: fails without any change: {arguments}") from error
             if number == 0:
                 _ray(copy, "init", "settings.toml", SESSION)
                 with _session(copy) as session:
@@ -118,7 +128,7 @@ def _ray(copy: Path, *arguments: str) -> None:
         "PYTHONPATH": str(copy),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    command = [sys.executable, "-c", "from cosmic_ray.cli import main; main()", *arguments]
+    command = [sys.executable, "-c", "import sys, cosmic_ray.cli; sys.exit(cosmic_ray.cli.main())", *arguments]
     subprocess.run(command, cwd=copy, env=environment, check=True)  # noqa: S603 - a command of our own
 
 

@@ -2,27 +2,39 @@
 
 import ast
 import difflib
-import json
 import re
+import subprocess
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from benchmarks import mutants
+from benchmarks.report import Figure, Table
 from mutation import __main__ as command
-from mutation import cases, session, streams
+from mutation import cases, scores, session, streams
+from mutation.scores import Score
+from mutation.session import Mutant
 from tests import reading, splices
 
 ROOT = Path(__file__).parents[1]
-EXPLAINED = tomllib.loads(command.EXPLAINED.read_text("utf-8"))
+MODULES = [*scores.MODULES]
+EXPLAINED = tomllib.loads(scores.EXPLAINED.read_text("utf-8"))
+MADE = [
+    Mutant("1", 7, "core/AddNot", "if not x:", survived=True),
+    Mutant("2", 8, "core/AddNot", "if not y:", survived=True),
+    *(Mutant(str(row), row, "core/AddNot", f"if not {row}:", survived=False) for row in range(9, 107)),
+]
 
 
 def test_every_module_that_is_explained_has_its_tests() -> None:
-    assert {*EXPLAINED} <= {*command.MODULES}
-    for module, runs in command.MODULES.items():
+    assert {*EXPLAINED} <= {*scores.MODULES}
+    for module, runs in scores.MODULES.items():
         assert (ROOT / module).is_file()
         for argument in " ".join(runs).split():
-            assert not argument.startswith("tests/") or (ROOT / argument).is_file()
+            file, _, test = argument.partition("::")
+            assert not file.startswith("tests/") or f"def {test}" in (ROOT / file).read_text("utf-8")
 
 
 @pytest.mark.parametrize("module", EXPLAINED)
@@ -64,26 +76,87 @@ def test_operators_change_into_their_neighbours(operator: str, left_out: bool) -
     assert bool(session.LEFT_OUT.match(operator)) == left_out
 
 
-def test_a_survivor_is_told_with_the_reason() -> None:
-    mutant = session.Mutant("1", 7, "core/AddNot", "if not x:", survived=True)
-    assert command.told(mutant, "Why not.") == "  line 7, core/AddNot: if not x:\n    Why not."
-    assert "NOT EXPLAINED" in command.told(mutant, None)
-
-
-def test_the_score_of_each_module_is_kept(tmp_path: Path) -> None:
-    mutants = [
-        session.Mutant("1", 7, "core/AddNot", "if not x:", survived=True),
-        session.Mutant("2", 8, "core/AddNot", "if not y:", survived=True),
-        session.Mutant("3", 9, "core/AddNot", "if not z:", survived=False),
+def test_a_score_tells_each_survivor_with_the_reason() -> None:
+    found = Score("a.py", MADE, {"if not x:": "Why not.", "if not 9:": "Not so."})
+    assert found.unnoticed == 0.02
+    assert [each.line for each in found.unexplained] == ["if not y:"]
+    assert str(found).splitlines() == [
+        "a.py: 98 of 100 changes noticed, 98.0%",
+        "  line 7, core/AddNot: if not x:",
+        "    Why not.",
+        "  line 8, core/AddNot: if not y:",
+        "    NOT EXPLAINED",
+        "  explained, but noticed: if not 9:",
     ]
-    file = tmp_path / "scores.json"
-    command.keep(file, "a.py", mutants, {"if not x:": "Why not."})
-    command.keep(file, "b.py", mutants[2:], {})
-    command.keep(file, "b.py", mutants[1:], {})
-    assert json.loads(file.read_text("utf-8")) == {
-        "a.py": {"changes": 3, "noticed": 1, "unexplained": 1},
-        "b.py": {"changes": 2, "noticed": 1, "unexplained": 1},
-    }
+
+
+@pytest.mark.parametrize(
+    ("mutants", "explained", "is_good"),
+    [
+        (MADE, ["if not x:", "if not y:"], True),
+        (MADE[:40], ["if not x:", "if not y:"], True),
+        (MADE[:39], ["if not x:", "if not y:"], False),
+        (MADE, ["if not x:"], False),
+        (MADE, ["if not x:", "if not y:", "if not 9:"], False),
+    ],
+)
+def test_a_score_is_good_where_most_is_noticed_and_all_else_explained(
+    mutants: Sequence[Mutant], explained: Sequence[str], is_good: bool
+) -> None:
+    assert Score("a.py", mutants, dict.fromkeys(explained, "Why not.")).is_good == is_good
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr("sys.argv", ["mutation", *arguments])
+    return command.main()
+
+
+def test_the_command_says_whether_all_scores_are_good(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "score", lambda module: Score(module, MADE[1 if module == MODULES[0] else 2 :], {}))
+    assert run(monkeypatch, MODULES[0]) == 1
+    assert run(monkeypatch, MODULES[1]) == 0
+    assert run(monkeypatch) == 1
+    assert capsys.readouterr().out.count(" changes noticed, ") == 2 + len(MODULES)
+
+
+def test_a_mistake_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        run(monkeypatch, "nowhere.py")
+    assert stopped.value.code == 2
+    assert "no tests are named for nowhere.py" in capsys.readouterr().err
+
+
+def test_tests_that_fail_without_a_change_end_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(*arguments: object, **_: object) -> None:
+        raise subprocess.CalledProcessError(1, "baseline")
+
+    monkeypatch.setattr(session, "_ray", fails)
+    with pytest.raises(SystemExit) as stopped:
+        run(monkeypatch, MODULES[0])
+    assert stopped.value.code == 2
+    assert f"{MODULES[0]}: fails without any change: {scores.CASES}" in capsys.readouterr().err
+
+
+def test_the_report_has_the_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mutants, "import_module", lambda _: None)
+
+    def scored(module: str) -> Score:
+        return Score(module, MADE, {"if not x:": "Why not."})
+
+    assert [*mutants.figures(modules=["a.py"], scored=scored)] == [
+        Figure("changes that no test notices, of all: a.py", 0.02, 0.05),
+        Figure("of these, without a reason that none can: a.py", 1, 0),
+        Table(
+            "Changes to the core, one at a time",
+            ["", "changes", "unnoticed", "unexplained"],
+            [["a.py", "100", "2", "1"]],
+            "Each reason stands in `mutation/survivors.toml`; most are changes that make no difference.",
+        ),
+    ]
 
 
 def test_a_change_falls_by_the_cases(monkeypatch: pytest.MonkeyPatch) -> None:

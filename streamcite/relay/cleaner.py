@@ -71,7 +71,6 @@ class EventCleaner:
         watches: whether the server's own annotations must be read, as they would be moved or numbered.
         skipped: the frames that were not read; if the core is partial, all that came.
         room: for how many more bytes of these there is room.
-        left: how many more bytes of events may come; below 0 when too many have, or too many texts.
         changed: how many events were left out, put in, or encoded anew.
 
     Raises:
@@ -107,7 +106,7 @@ class EventCleaner:
         self._from_json = json_reader()
         self.skipped: list[bytes] = []
         self.room: int = MAX_KEPT
-        self.left: int = MAX_STREAM
+        self._left: int = MAX_STREAM
         self._sent: list[tuple[dict[str, Any], ServerSentEvent, bytes]] = []  # those that wait in the core
         self._max_waiting = max_waiting
         self._named = False  # whether the frames name the types of the events
@@ -134,7 +133,7 @@ class EventCleaner:
         Returns:
             The frames, or one with another number in it; None: it must be read.
         """
-        if self.left < 0:
+        if self._left < 0:
             return None
         if self._shift and (passed := renumbered(frames, self._shift)):
             if self._needs_deltas and b'.delta"' not in frames:
@@ -170,6 +169,11 @@ class EventCleaner:
         return cleaned + frame
 
     @property
+    def exceeded(self) -> bool:
+        """Say whether more bytes of events have come than one stream may have, or more texts."""
+        return self._left < 0
+
+    @property
     def came(self) -> int:
         """Give how many events came; of what was not read that is how many frames there are."""
         # A frame whose lines end with CR was skipped by itself, and an LF that came late behind it, too.
@@ -203,7 +207,7 @@ class EventCleaner:
         if self._partial:
             self.keep(frame)
         else:
-            self.left -= len(frame)
+            self._left -= len(frame)
             self._gone += 1
             if self.skipped:
                 self.read_skipped()
@@ -257,13 +261,13 @@ class EventCleaner:
             if self._api == "responses":
                 self._cleaner.skip_to(value)
         else:
-            self.left -= len(frame)
+            self._left -= len(frame)
             self._gone += 1
         self._named = event.event is not None and event.event == value.get("type")
         self._sent.append((value, event, frame))
         given = self._cleaner.read(value)
         if self._core is not None and self._core.text_count > MAX_TEXTS:
-            self.left = -1
+            self._left = -1
         cleaned = self._frames_of(given)
         if not (given or self._sent):
             self.changed += 1
@@ -329,7 +333,7 @@ class EventCleaner:
         if self._partial and self._api is not None:
             self._partial = False
             self._begin(self._api)
-        self.left -= MAX_KEPT - self.room
+        self._left -= MAX_KEPT - self.room
         self.room = MAX_KEPT
         if not self.skipped:
             return

@@ -165,7 +165,7 @@ class Splice:
                     events.room = room = events.room - len(data)
                     if room < 0:
                         events.read_skipped()
-                        self._set_quiet(events.left >= 0)
+                        self._set_quiet(not events.exceeded)
                     return data
         except IndexError:  # there are no two bytes
             pass
@@ -236,7 +236,7 @@ class Splice:
 
     def _feed_part(self, data: bytes) -> bytes:
         events, open_before = self._events, self._open
-        if events.left < 0:
+        if events.exceeded:
             return self._fail(StreamTooLong("the stream has more events, or texts, than are read"), [])
         if not open_before and (passed := events.read_alike(data)) is not None:
             self._quiet, self._plain = events.quiet, events.plain
@@ -325,7 +325,7 @@ class Splice:
             read = self._decoder.feed(line)
             self._line += line
             if not line.endswith((b"\r", b"\n")):
-                break
+                return
             line = bytes(self._line)
             self._line.clear()
             if line.startswith(b":"):
@@ -369,13 +369,14 @@ class Splice:
 
 def _frame_end(data: bytes, begin: int) -> int:
     """Give where a frame ends that does. Looking for one byte twice takes less time than for two at once."""
-    end = data.find(LF, begin) + 1
-    while data[end] != LF:
-        end = data.find(LF, end) + 1
-    return end + 1
+    while data[begin] != LF:
+        begin = data.find(LF, begin) + 1
+    return begin + 1
 
 
 def _is_usual(data: bytes) -> bool:
     """Say whether bytes at the start of a frame are one of two or three lines, without comments, as most are."""
-    lines = data.count(b"\n") if data.endswith(b"\n\n") and _CR not in data else 0
+    if _CR in data or not data.endswith(b"\n\n"):
+        return False
+    lines = data.count(b"\n")
     return lines == 2 or (lines == 3 and data[0] != _COLON and data[data.index(b"\n") + 1] != _COLON)
