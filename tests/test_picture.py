@@ -1,4 +1,4 @@
-"""The picture of the terminal in the README: drawn of what the command prints there, and current."""
+"""The picture of the terminal in the documentation: drawn of what the command prints there, and current."""
 
 import io
 import json

@@ -13,7 +13,7 @@ from tests.processes import shell
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
-CHAT, PARSER, WHOLE_WAY, UNITS, VIEWS, FAST = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+CHAT, PARSER, WHOLE_WAY = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 ANSWER = "Three days a week. \ue200cite\ue202turn0file1\ue202L8-L13\ue201 Ask first."
 
 
@@ -46,12 +46,6 @@ def test_the_ten_lines() -> None:
     assert shown == "Three days a week. ['turn0file1'] Ask first."
 
 
-def test_the_fast_lane() -> None:
-    with serve([RecordedAnswer(id="gpt-5", text=ANSWER)]) as server:
-        shown = run(FAST, OPENAI_BASE_URL=server.base_url, OPENAI_API_KEY="any")
-    assert shown == "Three days a week.  Ask first."
-
-
 def test_the_ten_lines_are_few() -> None:
     body = CHAT.partition("async def main")[2].partition("asyncio.run")[0]
     assert len(body.strip().splitlines()) <= 10
@@ -65,24 +59,6 @@ def test_the_parser_without_io() -> None:
 
 def test_the_whole_way() -> None:
     assert run(WHOLE_WAY) == "Yes, one.[1: Rules] Come before five.[2: Hours]"
-
-
-def test_what_can_be_cited() -> None:
-    assert run(UNITS) == "turn0file0 'Ask first.'\nblock1\nblock2\n"
-
-
-def test_each_view_of_one_answer() -> None:
-    text, citation = parse("Three days a week. \ue200cite\ue202turn0file1\ue201")
-    assert isinstance(citation, Citation)
-    events, parts, *deltas, content, annotations = run(VIEWS).splitlines()
-    assert "".join(re.findall(r"'([^']*)', ", events.partition("Citation")[0])) == text
-    assert events.endswith(f"{citation!r}] True")
-    assert "".join(re.findall(r"\('answer', '([^']*)'\)", parts)) == text
-    assert "".join(re.findall(r"content='([^']*)'", "".join(deltas))) == text
-    assert any("https://example.org/office" in delta for delta in deltas)
-    assert not any("\\ue20" in delta for delta in deltas)
-    assert content == text
-    assert "start_index=19" in annotations
 
 
 def test_before_and_after() -> None:
