@@ -1,6 +1,7 @@
 """An application that serves answers which survive a reload, as one of several processes.
 
-Its argument is the URL of Redis; it prints its own. Each answer is `tests.stores.TEXTS`, a word each `PAUSE` seconds.
+Its argument is the path of the socket of Redis; it prints its own URL. Each answer is `tests.stores.TEXTS`, a word
+every `PAUSE` seconds.
 """
 
 import socket
@@ -22,10 +23,13 @@ from tests.stores import TEXTS, Answer
 PAUSE = 0.01
 
 
-def build(url: str) -> Starlette:
+def build(path: str) -> Starlette:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with Redis.from_url(url) as client, Resumable(RedisStore(client, lease=1.0), ping=0.05) as answers:
+        async with (
+            Redis(unix_socket_path=path) as client,
+            Resumable(RedisStore(client, lease=1.0), ping=0.05) as answers,
+        ):
             app.state.answers = answers
             yield
 

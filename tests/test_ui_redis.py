@@ -16,7 +16,7 @@ from streamcite.ui.redis_store import RedisStore
 from streamcite.ui.resumable import Resumable, StoredFrames
 from streamcite.ui.store import StoreError, StoreUnavailable, StreamEnded, StreamNotFound
 from tests.processes import PATIENCE
-from tests.redis_server import RedisServer, run_redis
+from tests.redis_server import RedisServer, connected, run_redis
 from tests.stores import TEXTS, Answer, frames_of, produce, read_all
 
 pytestmark = pytest.mark.asyncio
@@ -26,14 +26,14 @@ HASH = "streamcite:{a}:producer"
 @pytest.fixture(scope="module")
 def redis_server() -> Iterator[RedisServer]:
     with run_redis() as server:
-        with server.client() as client:
+        with connected(server) as client:
             client.flushall()
         yield server
 
 
 @pytest.fixture
 def server(redis_server: RedisServer) -> RedisServer:
-    with redis_server.client() as client:
+    with connected(redis_server) as client:
         client.flushall()
     return redis_server
 

@@ -1,5 +1,6 @@
 """Answers that survive a reload as responses: in the process, and from two servers that share a Redis."""
 
+import json
 import logging
 import re
 import socket
@@ -15,7 +16,8 @@ from urllib.parse import urlsplit
 import anyio
 import pytest
 
-from streamcite import Source
+from streamcite import Source, parse
+from streamcite.sse import SSEDecoder
 from streamcite.ui.native import NativeEncoder
 from streamcite.ui.protocol import ProtocolName, new_encoder
 from streamcite.ui.resumable import Resumable
@@ -64,9 +66,10 @@ async def test_an_answer_as_a_response() -> None:
 async def test_citations_are_resolved() -> None:
     sources = {"t1": Source("t1", "Some text.", title="A title")}
     async with Resumable(protocol=NativeEncoder) as answers:
-        await answers.start("a", Answer(["Yes.", cite("t1")]), sources=sources)
-        # What is no event of a resolver is an event of a parser: a text holds no citation.
-        assert "Yes." in (await get(answers, "a"))[1].decode()
+        await answers.start("a", parse(f"Yes.{cite('t1')}"), sources=sources)
+        _, body = await get(answers, "a")
+    cited = [json.loads(event.data) for event in SSEDecoder().feed(body) if event.event == "cited"]
+    assert [link["source"]["title"] for event in cited for link in event["links"]] == ["A title"]
 
 
 @pytest.mark.anyio
@@ -200,7 +203,7 @@ class Process:
 @pytest.fixture(scope="module")
 def servers() -> Iterator[tuple[Process, Process]]:
     with run_redis() as redis, ExitStack() as stack:
-        both = Process(redis.url), Process(redis.url)
+        both = Process(str(redis.path)), Process(str(redis.path))
         for server in both:
             stack.callback(server.close)
         for server in both:

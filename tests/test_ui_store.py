@@ -40,7 +40,7 @@ from streamcite.ui.store import (
     Written,
 )
 from tests.processes import PATIENCE
-from tests.redis_server import RedisServer, run_redis
+from tests.redis_server import RedisServer, connected, run_redis
 from tests.stores import TEXTS, Answer, Unreliable, frames_of, produce, read_all
 
 LEASE = 60.0
@@ -285,7 +285,7 @@ def test_the_redis_store_is_what_a_store_is(redis_server: RedisServer) -> None:
     class Machine(StoreMachine):
         def open(self) -> tuple[Store, Callable[[str], Any]]:
             self.stack = ExitStack()
-            client = self.stack.enter_context(redis_server.client())
+            client = self.stack.enter_context(connected(redis_server))
             client.flushall()
             # Before Python 3.12 the client, with a limit of its own, hears of a cancellation late.
             self.redis = Redis(unix_socket_path=str(redis_server.path), socket_timeout=None)
