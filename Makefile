@@ -19,8 +19,8 @@ PACKAGE := pyproject.toml README.md LICENSE $(shell find streamcite -name __pyca
 NPM := @ai-sdk/openai@^3.0.0 @copilotkit/aimock@~1.43.0 ai6@npm:ai@~6.0.326 ai7@npm:ai@~7.0.173 axe-core@~4.10.0 openai@^6.49.0 \
 	playwright-core@~1.55.0 typescript@~5.9.0
 # The modules whose every branch a test must take.
-CORE := annotations ask body choose driver event_streams events fields files format grammar guide history ids \
-	json_values links options parser prompt resolve source sources spacing stream surrogates units urls \
+CORE := annotations ask body checks choose driver event_streams events fields files format grammar guide history ids \
+	json_values links options parser prompt resolve source sources spacing stream surrogates units urls utf16 \
 	lint/bare lint/findings lint/inline lint/linter lint/markdown lint/punctuation lint/sentences \
 	markdown/contents markdown/leaves \
 	material/content material/joining material/messages material/read material/render material/safe material/scan \
@@ -29,7 +29,7 @@ CORE := annotations ask body choose driver event_streams events fields files for
 	render/allowance render/cited render/context render/controls render/flow render/html render/hyperlinks render/inlines \
 	render/last_line render/lines render/live render/markdown render/normal render/open_blocks render/open_html \
 	render/open_piece render/open_source render/open_tail render/pieces render/plain render/rich_markdown \
-	render/stage render/structure render/terminal render/unfinished render/utf16 \
+	render/stage render/structure render/terminal render/unfinished \
 	sse/decode sse/encode \
 	ui/ai_sdk ui/assets ui/failures ui/frames ui/langchain ui/native ui/openai_chat ui/openai_responses ui/places \
 	ui/producer ui/protocol ui/response ui/resumable ui/store ui/writer

@@ -11,14 +11,16 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
+from .checks import check_choice
 from .events import Citation, Event, raw_of
 from .links import Cited, Link
 from .resolve import Resolver
 from .source import Source, check_sources
 from .units import line_range
 from .urls import is_safe_url
+from .utf16 import utf16_length
 
 Unit: TypeAlias = Literal["codepoint", "utf16"]
 When: TypeAlias = Literal["streamed", "final", "off"]
@@ -60,9 +62,8 @@ class AnnotationOptions:
     def __post_init__(self) -> None:
         if self.sources is not None:
             check_sources(self.sources)
-        for name, kind in {"annotations": When, "unit": Unit}.items():
-            if (value := getattr(self, name)) not in get_args(kind):
-                raise ValueError(f"{name}: must be one of {', '.join(map(repr, get_args(kind)))}, not {value!r}")
+        check_choice("annotations", self.annotations, When)
+        check_choice("unit", self.unit, Unit)
 
     def annotator(self, shape: Shape, resolver: Resolver | None = None) -> Annotator:
         """Make what annotates one text, with details if there is a resolver."""
@@ -167,11 +168,7 @@ class CleanOffsets:
 
 def size_in(unit: Unit) -> Callable[[str], int]:
     """Give the function that tells how long a text is in a unit."""
-    return len if unit == "codepoint" else _utf16_size
-
-
-def _utf16_size(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+    return len if unit == "codepoint" else utf16_length
 
 
 def chat_annotations(sources: Iterable[Source], offset: int) -> list[Annotation]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
+from .checks import check_choice
 from .choose import DEFAULT_BUDGET, choose
 from .files import Document
 from .format import OPENAI, CitationFormat
@@ -118,8 +119,7 @@ def prepare(
 
     Source: the guide, elements 1, 2 and 4.
     """
-    if unit not in get_args(SourceUnit):
-        raise ValueError(f"unit: must be one of {', '.join(map(repr, get_args(SourceUnit)))}, not {unit!r}")
+    check_choice("unit", unit, SourceUnit)
     form = _FORMS[unit] if material is None else material
     if form == "blocks" and unit == "lines":
         raise ValueError("material: 'blocks' have no numbered lines; take 'tool_lines' with unit='lines'")

@@ -163,6 +163,16 @@ class CitationFormat:
                     raise ValueError(f"{name}: {token!r} is {other_name} {other!r} or a prefix of it")
 
 
+def check_format(format: object) -> None:
+    """Require a `CitationFormat`.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if not isinstance(format, CitationFormat):
+        raise TypeError(f"format: must be a CitationFormat, not {type(format).__name__}")
+
+
 def write_marker(format: CitationFormat, references: tuple[Reference, ...], family: str, *, limit: int | None) -> str:
     """Build a marker as `CitationFormat.write` does, of at most so many code points, or of any length."""
     words = [family, *(word for reference in references for word in reference if word is not None)]

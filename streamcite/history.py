@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .events import Citation, OtherMarker, check_iterable
-from .format import DEFAULT_MAX_MARKER, OPENAI, CitationFormat, write_marker
+from .format import DEFAULT_MAX_MARKER, OPENAI, CitationFormat, check_format, write_marker
 from .links import AnyEvent, Cited, check_any_event
 from .parser import parse
 
@@ -35,8 +35,7 @@ def to_marked_text(events: Iterable[AnyEvent], *, format: CitationFormat = OPENA
 
     Source: the guide, element 4 (familiar patterns are reproduced best).
     """
-    if not isinstance(format, CitationFormat):
-        raise TypeError(f"format: must be a CitationFormat, not {type(format).__name__}")
+    check_format(format)
     check_iterable(events)
     return "".join(_marked(event, format) for event in events)
 

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, TypedDict
 from .body import Body, QuietTest
 from .events import Reason
 from .fields import References
-from .format import DEFAULT_MAX_PAYLOAD, CitationFormat
+from .format import DEFAULT_MAX_PAYLOAD, CitationFormat, check_format
 from .grammar import Grammar, Scanner, grammar_for
 
 # The markers of an answer repeat, and all begin alike. Those up to these lengths, in code points, are read once, and
@@ -53,8 +53,7 @@ class Options:
     def __init__(
         self, fmt: CitationFormat, malformed: str, repair: bool, max_marker: int, max_payload: int | None
     ) -> None:
-        if not isinstance(fmt, CitationFormat):
-            raise TypeError(f"format: must be a CitationFormat, not {type(fmt).__name__}")
+        check_format(fmt)
         if not isinstance(malformed, str) or malformed not in ("drop", "keep"):
             raise ValueError(f"malformed: must be 'drop' or 'keep', not {malformed!r}")
         if not isinstance(repair, bool):

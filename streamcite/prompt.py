@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, product
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
+from .checks import check_choice
 from .events import Citation, Reference
-from .format import OPENAI, CitationFormat
+from .format import OPENAI, CitationFormat, check_format
 from .ids import family_of
 from .parser import parse
 
@@ -91,17 +92,16 @@ def instructions(
 
     Source: the guide, element 4; for the forms of material, element 2.
     """
-    if not isinstance(format, CitationFormat):
-        raise TypeError(f"format: must be a CitationFormat, not {type(format).__name__}")
-    _check("material", material, MaterialForm)
+    check_format(format)
+    check_choice("material", material, MaterialForm)
     lines = _LINES[material] if lines is None else lines
     placement = _PLACEMENT[material] if placement is None else placement
     if several is None:
         several = "one_marker" if (material, lines) == ("tool", "none") else "separate_markers"
-    _check("placement", placement, Placement)
-    _check("several", several, Several)
-    _check("lines", lines, LocatorUse)
-    _check("unsupported", unsupported, Unsupported)
+    check_choice("placement", placement, Placement)
+    check_choice("several", several, Several)
+    check_choice("lines", lines, LocatorUse)
+    check_choice("unsupported", unsupported, Unsupported)
     if not isinstance(considerations, bool):
         raise ValueError(f"considerations: must be True or False, not {considerations!r}")
     _check_tool(tool, material)
@@ -176,12 +176,6 @@ class _Task:
 def _usual_ids() -> Iterator[tuple[str, str]]:
     for name, case, separator, (first, second) in product(_NAMES, _CASES, _SEPARATORS, _ENDINGS):
         yield case(name) + separator + first, case(name) + separator + second
-
-
-def _check(name: str, value: object, choices: Any) -> None:
-    allowed = get_args(choices)
-    if value not in allowed:
-        raise ValueError(f"{name}: must be one of {', '.join(map(repr, allowed))}, not {value!r}")
 
 
 def _check_tool(tool: str, material: MaterialForm) -> None:

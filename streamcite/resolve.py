@@ -11,11 +11,12 @@ from dataclasses import replace
 from functools import partial
 from heapq import heappop, heappush
 from itertools import islice
-from typing import Any, Literal, TypeAlias, Unpack, get_args
+from typing import Any, Literal, TypeAlias, Unpack
 
 from . import json_values
+from .checks import check_choice
 from .events import Citation, Event, Malformed, OtherMarker, Reference, check_event, check_iterable, reference
-from .format import OPENAI, CitationFormat
+from .format import OPENAI, CitationFormat, check_format
 from .grammar import grammar_for
 from .ids import is_result_id
 from .links import Cited, Link, Problem, Resolved, ResolvedEvent, from_dict, new_link, to_dict
@@ -80,10 +81,8 @@ class Resolver:
         self, sources: Mapping[str, Source], scope: Scope = "conversation", *, format: CitationFormat = OPENAI
     ) -> None:
         check_sources(sources)
-        if scope not in get_args(Scope):
-            raise ValueError(f"scope: must be one of {', '.join(map(repr, get_args(Scope)))}, not {scope!r}")
-        if not isinstance(format, CitationFormat):
-            raise TypeError(f"format: must be a CitationFormat, not {type(format).__name__}")
+        check_choice("scope", scope, Scope)
+        check_format(format)
         self._sources = sources
         self._registry = sources if isinstance(sources, Sources) else None
         # What is new in these stands last; others may keep another order.

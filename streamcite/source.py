@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
+from .checks import check_choice
 from .units import Lines, Passage, line_range
 
 SourceUnit: TypeAlias = Literal["document", "block", "lines"]
@@ -96,8 +97,7 @@ class Source(_Numbered):
             raise TypeError(f"citable: must be True or False, not {self.citable!r}")
         if not self.id or self.id != self.id.strip():
             raise ValueError(f"id: must be a non-empty string without whitespace at its ends, not {self.id!r}")
-        if self.unit not in get_args(SourceUnit):
-            raise ValueError(f"unit: must be one of {', '.join(map(repr, get_args(SourceUnit)))}, not {self.unit!r}")
+        check_choice("unit", self.unit, SourceUnit)
         if not isinstance(self.metadata, _Metadata):
             object.__setattr__(self, "metadata", _Metadata(self.metadata))
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypedDict, Unpack
 
 from . import json_values
-from .format import OPENAI, CitationFormat
+from .format import OPENAI, CitationFormat, check_format
 from .ids import KIND, block_id, call_of, check_id, result_id
 from .source import Source, SourceUnit
 
@@ -50,8 +50,7 @@ class Sources(Mapping[str, Source]):
     """
 
     def __init__(self, format: CitationFormat = OPENAI) -> None:
-        if not isinstance(format, CitationFormat):
-            raise TypeError(f"format: must be a CitationFormat, not {type(format).__name__}")
+        check_format(format)
         self._format = format
         self._sources: dict[str, Source] = {}
         self._ids: dict[str, str] = {}  # by key

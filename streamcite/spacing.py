@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 from . import json_values
+from .checks import check_choice
 from .events import Citation, Malformed, OtherMarker, check_iterable, join_strings, new_other
 from .links import AnyEvent, Cited, Resolved, check_any_event, from_dict, to_dict
 
@@ -317,8 +318,7 @@ def tidier(
     Raises:
         ValueError: ``spacing`` is none.
     """
-    if spacing not in get_args(Spacing):
-        raise ValueError(f"spacing: must be one of {', '.join(map(repr, get_args(Spacing)))}, not {spacing!r}")
+    check_choice("spacing", spacing, Spacing)
     if spacing == "exact":
         return None
     return lambda snapshot: Tidy(words=words) if snapshot is None else Tidy.restore(snapshot, words=words)

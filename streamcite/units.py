@@ -14,6 +14,8 @@ from functools import partial
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from .checks import missing
+
 if TYPE_CHECKING:
     from markdown_it.tree import SyntaxTreeNode
 
@@ -232,10 +234,7 @@ def _markdown(text: str) -> Sequence[_Part]:
         from markdown_it import MarkdownIt
         from markdown_it.tree import SyntaxTreeNode
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f'{error.name} is not installed; markdown=True needs it: pip install "streamcite[markdown]"',
-            name=error.name,
-        ) from None
+        raise missing(error, "markdown=True", "markdown") from None
     reader = MarkdownIt("commonmark").enable("table")
     reader.core.ruler.enableOnly(["normalize", "block"])  # what stands inside a paragraph does not matter
     # A lone \r ends a line of Markdown, but none of ours: a space in its place keeps the lines the same.

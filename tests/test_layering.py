@@ -11,7 +11,8 @@ PACKAGE = Path(__file__).parents[1] / "streamcite"
 # The rooms of the house, a rank a line: data passes them in this order. A room imports rooms in front of it, never one
 # behind it. A new provider, renderer or protocol is a file in its room and changes nothing here.
 ROOMS = [
-    *("json_values", "events", "fields", "body", "grammar", "format", "ids", "surrogates", "urls", "sse"),
+    *("checks", "json_values", "events", "fields", "body", "grammar", "format", "ids", "surrogates", "urls", "utf16"),
+    "sse",
     *("options", "parser", "guide", "units", "source", "sources", "choose", "files"),
     *("prompt", "material", "links", "resolve", "spacing", "history", "annotations"),
     *("driver", "event_streams", "stream", "markdown", "lint", "openai", "render", "ui"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
 
+from streamcite.checks import check_choice, missing
 from streamcite.events import Citation, Malformed, check_iterable
 from streamcite.format import OPENAI, CitationFormat
 from streamcite.links import AnyEvent, Cited, Link, Resolved, check_any_event
@@ -72,8 +73,7 @@ class Linter:
         lines: LocatorRule = "optional",
         format: CitationFormat = OPENAI,
     ) -> None:
-        if lines not in get_args(LocatorRule):
-            raise ValueError(f"lines: must be one of {', '.join(map(repr, get_args(LocatorRule)))}, not {lines!r}")
+        check_choice("lines", lines, LocatorRule)
         resolver = Resolver({} if sources is None else sources, scope=scope, format=format)
         self._structure = _structure_class()
         self._sources = sources
@@ -299,9 +299,7 @@ def _structure_class() -> type[Structure]:
     try:
         from .markdown import Structure
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f'{error.name} is not installed; lint needs it: pip install "streamcite[markdown]"', name=error.name
-        ) from None
+        raise missing(error, "lint", "markdown") from None
     return Structure
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from streamcite.format import OPENAI, CitationFormat
+from streamcite.format import OPENAI, CitationFormat, check_format
 from streamcite.ids import marker_of
 from streamcite.sources import Source
 
@@ -135,8 +135,7 @@ _Form: TypeAlias = Callable[[Source, str | None], str]
 def _materials(
     sources: Iterable[Source] | Mapping[str, Source], format: CitationFormat, form: _Form
 ) -> Iterator[Material]:
-    if not isinstance(format, CitationFormat):
-        raise TypeError(f"format: must be a CitationFormat, not {format!r}")
+    check_format(format)
     if isinstance(sources, Source | str) or not isinstance(sources, Iterable):
         raise TypeError(f"sources: must be an iterable or a mapping of Sources, not {type(sources).__name__}")
     shown: dict[str, Source] = {}

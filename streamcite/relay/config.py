@@ -6,10 +6,11 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
-from typing import Any, get_args
+from typing import Any
 from urllib.parse import urlsplit
 
 from streamcite.annotations import Unit, When
+from streamcite.checks import check_choice
 from streamcite.spacing import Spacing
 
 from .written import Render
@@ -62,12 +63,9 @@ class RelayConfig:
 
     def __post_init__(self) -> None:
         _check_upstream(self.upstream)
-        for name, allowed in {
-            "annotations": get_args(When), "unit": get_args(Unit), "render": get_args(Render),
-            "spacing": get_args(Spacing),
-        }.items():  # fmt: skip
-            if (value := getattr(self, name)) not in allowed and (name, value) != ("render", None):
-                raise ValueError(f"{name}: must be one of {', '.join(map(repr, allowed))}, not {value!r}")
+        for name, choices in {"annotations": When, "unit": Unit, "render": Render, "spacing": Spacing}.items():
+            if (value := getattr(self, name)) is not None or name != "render":
+                check_choice(name, value, choices)
         for name, least in _NUMBERS.items():
             value = getattr(self, name)
             kinds = (int,) if isinstance(least, int) else (int, float)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
+from streamcite.checks import check_choice
 from streamcite.links import Cited, Link, Resolved, ResolvedEvent
 from streamcite.urls import is_safe_url
 
@@ -39,8 +40,7 @@ class MarkdownRenderer(Renderer):
     """
 
     def __init__(self, style: MarkdownStyle = "links") -> None:
-        if style not in get_args(MarkdownStyle):
-            raise ValueError(f"style: must be one of {', '.join(map(repr, get_args(MarkdownStyle)))}, not {style!r}")
+        check_choice("style", style, MarkdownStyle)
         super().__init__()
         self._style = style
         self._waiting = Waiting()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streamcite.utf16 import utf16_length
+
 from .html import redraw_citations
-from .utf16 import utf16_length
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,6 +10,8 @@ It needs the extra: ``pip install "streamcite[testing]"``.
 It speaks chat completions and the Responses API; `serve` says how far.
 """
 
+from streamcite.checks import missing
+
 from .recorded import RecordedAnswer, recorded_answers
 from .tokens import token_deltas
 
@@ -18,9 +20,6 @@ try:
 except ModuleNotFoundError as _error:
     if _error.name not in {"starlette", "uvicorn"}:
         raise
-    raise ModuleNotFoundError(
-        f'{_error.name} is not installed; streamcite.testing needs it: pip install "streamcite[testing]"',
-        name=_error.name,
-    ) from _error
+    raise missing(_error, "streamcite.testing", "testing") from _error
 
 __all__ = ["RecordedAnswer", "Server", "recorded_answers", "serve", "token_deltas"]

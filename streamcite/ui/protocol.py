@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from itertools import count
 from types import MappingProxyType
-from typing import ClassVar, Final, Literal, TypeAlias, get_args
+from typing import ClassVar, Final, Literal, TypeAlias
 
+from streamcite.checks import check_choice, missing
 from streamcite.events import check_iterable
 from streamcite.links import ResolvedEvent
 from streamcite.sse import encode_json
@@ -162,16 +163,11 @@ def new_encoder(protocol: Protocol) -> Encoder:
 
 
 def _class_of(name: str) -> Callable[[], Encoder]:
-    names = get_args(ProtocolName)
-    if name not in names:
-        raise ValueError(f"protocol: must be one of {', '.join(map(repr, names))}, not {name!r}")
+    check_choice("protocol", name, ProtocolName)
     # The module of a protocol says by `ENCODER` what encodes it; only the one that is asked for is loaded.
     try:
         module = import_module(f"{__package__}.{name.replace('-', '_')}")
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f'{error.name} is not installed; protocol={name!r} needs it: pip install "streamcite[markdown]"',
-            name=error.name,
-        ) from error
+        raise missing(error, f"protocol={name!r}", "markdown") from error
     encoder: Callable[[], Encoder] = module.ENCODER
     return encoder
