@@ -15,6 +15,7 @@ from streamcite.source import SourceUnit
 
 from . import texts
 from .formats import format_option
+from .misuse import misuse
 from .saving import check_save
 
 if TYPE_CHECKING:
@@ -93,10 +94,10 @@ def ask(
 ) -> int:
     """Answer a question from files, and return the exit status."""
     if not question.strip():
-        raise _misuse("QUESTION: must not be empty")
+        raise misuse("QUESTION: must not be empty")
     form: Any = material and material.replace("-", "_")
     if form == "blocks" and unit == "lines":
-        raise _misuse("--material: blocks have no numbered lines; leave it out, or --unit lines")
+        raise misuse("--material: blocks have no numbered lines; leave it out, or --unit lines")
     # The clients and servers that this loads are no other command's.
     from .answering import answer_question
     from .model import real_model
@@ -120,11 +121,7 @@ def ask(
 
 def _is_offline(model: str | None, base_url: str | None, *, offline: bool) -> bool:
     if base_url == "":
-        raise _misuse("--base-url: must be a URL, not ''")
+        raise misuse("--base-url: must be a URL, not ''")
     if offline and (model is not None or base_url is not None):
-        raise _misuse("--offline asks no model: leave out --model and --base-url")
+        raise misuse("--offline asks no model: leave out --model and --base-url")
     return offline or not (model is not None or base_url is not None or os.environ.get("OPENAI_API_KEY", "").strip())
-
-
-def _misuse(message: str) -> click.UsageError:
-    return click.UsageError(message, click.get_current_context())

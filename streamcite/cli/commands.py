@@ -20,6 +20,7 @@ from .check import check
 from .formats import format_option
 from .input import Utf8, json_deltas, open_input
 from .material import material
+from .misuse import bad_value, misuse
 from .output import Output, OutputClosed
 from .prompt import prompt
 from .relay import relay
@@ -168,13 +169,13 @@ def demo(
 ) -> None:
     """Show an answer while it streams."""
     if model is None and (base_url is not None or question is not None):
-        raise click.UsageError("--base-url and --question need --model", click.get_current_context())
+        raise misuse("--base-url and --question need --model")
     if model is not None and pace is not None:
-        raise click.UsageError("--pace is for recorded answers, not for --model", click.get_current_context())
+        raise misuse("--pace is for recorded answers, not for --model")
     if pace is not None and not 0 <= pace < math.inf:
-        raise _bad_value("--pace", f"{pace:g} is no number of seconds from 0")
+        raise bad_value("--pace", f"{pace:g} is no number of seconds from 0")
     if base_url == "":
-        raise _bad_value("--base-url", "must be a URL, not ''")
+        raise bad_value("--base-url", "must be a URL, not ''")
     # The clients and servers that this loads are no other command's.
     from .demo import print_answers, recorded, show_real, show_recorded
 
@@ -201,7 +202,7 @@ def _print_events(
 ) -> None:
     """Read an answer and print what ``show`` makes of its events, or of those of a stage, each read before the next."""
     if max_payload is not None and max_payload < max_marker:
-        raise _bad_value("--max-payload", f"{max_payload} is less than --max-marker, which is {max_marker}")
+        raise bad_value("--max-payload", f"{max_payload} is less than --max-marker, which is {max_marker}")
     parser = CitationParser(
         format, malformed=malformed, repair=not no_repair, max_marker=max_marker, max_payload=max_payload
     )
@@ -217,10 +218,6 @@ def _print_events(
     text.report()
     if output.replaced:
         report(f"lone surrogates replaced by U+FFFD: {output.replaced} times")
-
-
-def _bad_value(option: str, message: str) -> click.BadParameter:
-    return click.BadParameter(message, click.get_current_context(), param_hint=f"'{option}'")
 
 
 def _json_line(event: Event) -> str:

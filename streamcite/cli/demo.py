@@ -11,6 +11,7 @@ from streamcite import Citation, Resolver, Source
 from streamcite.openai import chat_events
 from streamcite.testing import RecordedAnswer, recorded_answers
 
+from .misuse import misuse
 from .model import Model, real_model, recorded_model, watch
 from .output import Output
 from .view import View, best_view
@@ -33,7 +34,7 @@ def recorded(name: str) -> RecordedAnswer:
         return recorded_answers()[name]
     except KeyError:
         names = ", ".join(recorded_answers())
-        raise click.UsageError(f"no answer {name!r}: there are {names}", click.get_current_context()) from None
+        raise misuse(f"no answer {name!r}: there are {names}") from None
 
 
 def show_recorded(answer: RecordedAnswer, pace: float) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -10,6 +9,8 @@ from typing import TypeVar
 import click
 
 from streamcite import CHATGPT, OPENAI, CitationFormat
+
+from .input import read_json
 
 _NAMED = {"openai": OPENAI, "chatgpt": CHATGPT}
 
@@ -43,27 +44,19 @@ def _read_format(_: click.Context, __: click.Parameter, value: str) -> CitationF
     if not value:  # which `Path` takes for the current directory
         raise unknown
     try:
-        with Path(value).open("rb") as file:
-            return _parse(file.read(_LARGEST + 1))
+        return _load(Path(value))
     except FileNotFoundError:
         raise unknown from None
     except OSError as error:
         reason = error.strerror
-    except json.JSONDecodeError as error:
-        reason = f"line {error.lineno}, column {error.colno}: no JSON: {error.msg}"
-    except UnicodeDecodeError:
-        reason = "no UTF-8"
-    except RecursionError:  # by json, which has no limit of its own
-        reason = "nested too deeply"
     except (ValueError, TypeError) as error:
         reason = str(error)
     raise click.BadParameter(f"{value}: {reason}")
 
 
-def _parse(data: bytes) -> CitationFormat:
-    if len(data) > _LARGEST:
-        raise ValueError(f"larger than {_LARGEST} bytes")
-    fields = json.loads(data.decode("utf-8-sig"))
+def _load(path: Path) -> CitationFormat:
+    with path.open("rb") as file:
+        fields = read_json(file.read(_LARGEST + 1), _LARGEST)
     if not isinstance(fields, dict):
         raise ValueError("must be a JSON object with the fields of a citation format")
     return CitationFormat.from_dict(fields)

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import click
 
@@ -64,6 +65,30 @@ def _read(file: io.RawIOBase) -> bytes:
         # Not the end: another program has made the file non-blocking.
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
     return data
+
+
+def read_json(data: bytes | bytearray, limit: int) -> Any:
+    """Give what a JSON file holds.
+
+    Args:
+        data: its bytes, of which there may be more than ``limit``.
+        limit: the most that it may have.
+
+    Raises:
+        ValueError: it is larger, or not JSON; the message says where it is wrong, without the name of the file.
+    """
+    if len(data) > limit:
+        raise ValueError(f"larger than {limit} bytes")
+    try:
+        return json.loads(data.decode("utf-8-sig"))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {error.lineno}, column {error.colno}: no JSON: {error.msg}") from None
+    except UnicodeDecodeError:
+        raise ValueError("no UTF-8") from None
+    except RecursionError:  # json has no limit of its own
+        raise ValueError("nested too deeply") from None
+    except ValueError:
+        raise ValueError("holds a number with too many digits") from None
 
 
 class Utf8:

@@ -14,6 +14,7 @@ from openai import APIError, APIStatusError, AsyncOpenAI, DefaultAsyncHttpxClien
 
 from streamcite.testing import RecordedAnswer, serve
 
+from .misuse import misuse
 from .view import View
 
 Api: TypeAlias = Literal["chat", "responses"]
@@ -57,12 +58,9 @@ def real_model(base_url: str | None, name: str, api: Api = "chat") -> Model:
     """
     key = os.environ.get("OPENAI_API_KEY", "").strip()  # a file that it was read from may end with a line end
     if not key:
-        message = "set OPENAI_API_KEY to the server's key; any will do where it wants none"
-        raise click.UsageError(message, click.get_current_context())
+        raise misuse("set OPENAI_API_KEY to the server's key; any will do where it wants none")
     if not (key.isascii() and key.isprintable()):  # the client would say so, and print the key
-        raise click.UsageError(
-            "OPENAI_API_KEY: it is no key: not all of it is printable ASCII", click.get_current_context()
-        )
+        raise misuse("OPENAI_API_KEY: it is no key: not all of it is printable ASCII")
     url = base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
     return Model(lambda: AsyncOpenAI(base_url=url, api_key=key, max_retries=0), url, name, api)
 

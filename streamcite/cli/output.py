@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from streamcite.surrogates import replace_surrogates
+from streamcite.surrogates import replace_surrogates, split_half
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -47,9 +47,8 @@ class Output(io.TextIOBase):
 
     def write(self, text: str, /) -> int:
         """Write text, and return its length in code points."""
-        joined = self._high + text
-        self._high = joined[-1:] if "\ud800" <= joined[-1:] <= "\udbff" else ""
-        self._write(joined[: -1 if self._high else None])
+        whole, self._high = split_half(self._high + text)
+        self._write(whole)
         return len(text)
 
     def finish(self) -> None:

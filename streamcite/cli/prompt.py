@@ -12,6 +12,7 @@ from streamcite.prompt import DEFAULT_TOOL, LocatorUse, MaterialForm, Placement,
 
 from . import texts
 from .formats import format_option
+from .misuse import bad_value
 from .output import Output
 
 
@@ -82,14 +83,13 @@ def _word(_: click.Context, __: click.Parameter, value: str | None) -> str | Non
 @format_option()
 def prompt(*, format: CitationFormat, **options: Any) -> None:
     """Print instructions."""
-    context = click.get_current_context()
     try:
         text = instructions(format, **options)
     except ValueError as error:
         name, _, reason = str(error).partition(": ")
         # All but the options' own names are fields of the format.
         option, message = (name, _spelled(reason)) if name in options else ("format", str(error))
-        raise click.BadParameter(message, context, param_hint=f"'--{option}'") from None
+        raise bad_value(f"--{option}", message) from None
     output = Output()
     output.write(text + "\n")
     output.finish()

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from . import texts
+from .misuse import misuse
 
 # What a file may set beside what a relay is told: the server's options.
 _SERVER = ("host", "port", "workers", "grace")
@@ -89,11 +90,11 @@ def relay(*, host: str, port: int, workers: int, settings: dict[str, Any], grace
 
     settings |= {name: value for name, value in given.items() if value is not None and value != ()}
     if "upstream" not in settings:
-        raise click.UsageError("--upstream is missing", click.get_current_context())
+        raise misuse("--upstream is missing")
     try:
         config = RelayConfig.from_dict(settings, beside=_SERVER)
     except ValueError as error:
-        raise click.UsageError(str(error), click.get_current_context()) from None
+        raise misuse(str(error)) from None
     from streamcite.relay.serve import run
 
     try:

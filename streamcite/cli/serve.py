@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import click
 
 from . import texts
+from .misuse import misuse
 from .output import Output
 from .report import report
 
@@ -40,13 +41,13 @@ def serve(
 ) -> None:
     """Serve the page until it is interrupted."""
     if base_url is not None and model is None:
-        raise _misuse("--base-url needs --model")
+        raise misuse("--base-url needs --model")
     if base_url == "":
-        raise _misuse("--base-url: must be a URL, not ''")
+        raise misuse("--base-url: must be a URL, not ''")
     if model == "":
-        raise _misuse("--model: must be a name, not ''")
+        raise misuse("--model: must be a name, not ''")
     if pace is not None and not 0 <= pace < math.inf:
-        raise _misuse(f"--pace: {pace:g} is no number of seconds from 0")
+        raise misuse(f"--pace: {pace:g} is no number of seconds from 0")
     # The clients and servers that this loads are no other command's.
     from streamcite.serve.app import build
     from streamcite.serve.server import Server
@@ -56,7 +57,7 @@ def serve(
 
     asked = real_model(base_url, model) if model is not None else None
     if asked is not None and not _is_url(asked.base_url):
-        raise _misuse(f"the model's server: {asked.base_url!r} is no URL such as http://localhost:8000/v1")
+        raise misuse(f"the model's server: {asked.base_url!r} is no URL such as http://localhost:8000/v1")
     client = asked.connect() if asked is not None else None
     reading = Reading(files) if files else None
     documents = list(reading or ())
@@ -113,7 +114,3 @@ def _is_url(url: str) -> bool:
         return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
-
-
-def _misuse(message: str) -> click.UsageError:
-    return click.UsageError(message, click.get_current_context())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -10,7 +9,8 @@ import click
 
 from streamcite import CitationFormat, Source, Sources
 
-from .input import open_input, read_all
+from .input import open_input, read_all, read_json
+from .misuse import misuse
 
 # Five times what the largest document that the benchmarks show takes as JSON: a file without an end meets an error, and
 # not the machine's memory.
@@ -38,7 +38,7 @@ def read_sources_beside(answer: str, name: str, format: CitationFormat) -> Sourc
         click.UsageError: both are standard input.
     """
     if answer == name == "-":
-        raise click.UsageError("the answer and the sources cannot both be standard input", click.get_current_context())
+        raise misuse("the answer and the sources cannot both be standard input")
     return read_sources(name, format)
 
 
@@ -64,18 +64,7 @@ def read_sources(name: str, format: CitationFormat) -> Sources:
 
 
 def _parse(data: bytearray) -> list[Any] | dict[str, Any]:
-    if len(data) > _LARGEST:
-        raise ValueError(f"larger than {_LARGEST} bytes")
-    try:
-        parsed = json.loads(data.decode("utf-8-sig"))
-    except json.JSONDecodeError as error:
-        raise ValueError(f"line {error.lineno}, column {error.colno}: no JSON: {error.msg}") from None
-    except UnicodeDecodeError:
-        raise ValueError("no UTF-8") from None
-    except RecursionError:  # by json, which has no limit of its own
-        raise ValueError("nested too deeply") from None
-    except ValueError:
-        raise ValueError("holds a number with too many digits") from None
+    parsed = read_json(data, _LARGEST)
     if isinstance(parsed, list) or (isinstance(parsed, dict) and "sources" in parsed):
         return parsed
     raise ValueError("must be a JSON list of sources, each an object, or a registry as Sources.to_dict() gives it")
