@@ -17,7 +17,7 @@ from .checks import check_choice
 from .events import Citation, Event, raw_of
 from .links import Cited, Link
 from .resolve import Resolver
-from .source import Source, check_sources
+from .source import Source, check_sources, find_source
 from .units import line_range
 from .urls import is_safe_url
 from .utf16 import utf16_length
@@ -114,16 +114,10 @@ class Annotator:
         """Give the sources of a citation that are known.
 
         Raises:
-            TypeError: one of them is no source.
+            TypeError: one of them is not a `Source`.
         """
-        cited = []
-        for source_id in dict.fromkeys(citation.source_ids):
-            if source_id in self._sources:
-                source = self._sources[source_id]
-                if not isinstance(source, Source):
-                    raise TypeError(f"sources: must hold a Source for {source_id!r}, not {type(source).__name__}")
-                cited.append(source)
-        return cited
+        found = (find_source(self._sources, source_id) for source_id in dict.fromkeys(citation.source_ids))
+        return [source for source in found if source is not None]
 
 
 class CleanOffsets:

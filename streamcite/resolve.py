@@ -22,7 +22,7 @@ from .ids import is_result_id
 from .links import Cited, Link, Problem, Resolved, ResolvedEvent, from_dict, new_link, to_dict
 from .options import ParserOptions
 from .parser import parse
-from .source import Source, check_sources
+from .source import Source, check_sources, find_source
 from .sources import Sources
 
 __all__ = [
@@ -169,7 +169,7 @@ class Resolver:
         """Give what a reader would see of a citation if it came now: its words if it is prose, else nothing."""
         if not citation.repaired:
             return ""
-        found = {source_id: self._find(source_id) for source_id in citation.source_ids}
+        found = {source_id: find_source(self._sources, source_id) for source_id in citation.source_ids}
         return self._words(citation) if self._is_prose(found) else ""
 
     def next_text(self, moved: int = 0) -> int:
@@ -250,8 +250,8 @@ class Resolver:
 
     def _reopen(self, index: int, references: Iterable[Reference], awaited: Set[str]) -> None:
         source_ids = dict.fromkeys(each.source_id for each in references)
-        found = {source_id: None if source_id in awaited else self._find(source_id) for source_id in source_ids}
-        self._open[index] = tuple(self._link(each, found[each.source_id]) for each in references)
+        found = {each: find_source(self._sources, each) for each in source_ids if each not in awaited}
+        self._open[index] = tuple(self._link(each, found.get(each.source_id)) for each in references)
         for source_id in source_ids:
             if source_id in awaited:
                 self._awaited.setdefault(source_id, []).append(index)
@@ -297,7 +297,7 @@ class Resolver:
         return {
             source_id: source
             for source_id in candidates
-            if source_id in self._awaited and (source := self._find(source_id)) is not None
+            if source_id in self._awaited and (source := find_source(self._sources, source_id)) is not None
         }
 
     def _resolve(self, event: Citation | OtherMarker | Malformed) -> ResolvedEvent:
@@ -309,7 +309,7 @@ class Resolver:
     def _cite(self, citation: Citation) -> Cited:
         index, position = self._cited, citation.position + self._moved
         size = len(self._sources)  # in front of the look-ups: what comes in between is found by the next ones
-        found = {source_id: self._find(source_id) for source_id in dict.fromkeys(citation.source_ids)}
+        found = {source_id: find_source(self._sources, source_id) for source_id in dict.fromkeys(citation.source_ids)}
         unknown = [source_id for source_id, source in found.items() if source is None]
         links = tuple(self._link(each, found[each.source_id]) for each in citation.references)
         self._cited += 1
@@ -338,12 +338,6 @@ class Resolver:
         else:
             del self._open[index]
         return Resolved(index, links, pending)
-
-    def _find(self, source_id: str) -> Source | None:
-        source = self._sources.get(source_id)
-        if source is not None and not isinstance(source, Source):
-            raise TypeError(f"sources: must hold a Source for {source_id!r}, not {type(source).__name__}")
-        return source
 
     def _link(self, reference: Reference, source: Source | None) -> Link:
         if source is None or not source.citable:

@@ -206,3 +206,15 @@ def check_sources(sources: object) -> None:
     if not isinstance(sources, Mapping):
         how = "such as Sources or {source.id: source for source in ...}"
         raise TypeError(f"sources: must be a mapping from id to Source, {how}, not {type(sources).__name__}")
+
+
+def find_source(sources: Mapping[str, Source], source_id: str) -> Source | None:
+    """Give the source of an id; None if there is none.
+
+    Raises:
+        TypeError: the mapping holds something other than a `Source`.
+    """
+    source = sources.get(source_id)
+    if source is not None and not isinstance(source, Source):
+        raise TypeError(f"sources: must hold a Source for {source_id!r}, not {type(source).__name__}")
+    return source

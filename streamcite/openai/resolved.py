@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import Any
 
 from streamcite import json_values
@@ -147,8 +147,8 @@ class AnswerResolver:
         """Give the state as JSON values."""
         return {
             "resolver": self._resolver.snapshot(),
-            "part": self._part and _form(self._part),
-            "moved": [[_form(part), moved] for part, moved in self._moved.items()],
+            "part": self._part and [*astuple(self._part)],
+            "moved": [[[*astuple(part)], moved] for part, moved in self._moved.items()],
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -188,7 +188,7 @@ class PartsResolver:
 
     def snapshot(self) -> list[Any]:
         """Give the state as JSON values."""
-        return [[_form(part), resolver.snapshot()] for part, resolver in self._resolvers.items()]
+        return [[[*astuple(part)], resolver.snapshot()] for part, resolver in self._resolvers.items()]
 
     def restore(self, state: list[Any]) -> None:
         """Go on where a snapshot was taken."""
@@ -233,10 +233,6 @@ class PartsResolver:
             self._open[part] = resolver
         else:
             self._open.pop(part, None)
-
-
-def _form(part: Part) -> list[Any]:
-    return [part.channel, part.index, part.content_index, part.field]
 
 
 def _part(form: Any) -> Part:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 from streamcite.annotations import AnnotationOptions, Unit, When
 from streamcite.spacing import tidier
 
-from .objects import fields, get
+from .objects import fields
 from .resolved import stages_for
 from .responses_core import ResponsesCore
 from .responses_objects import ResponsesCleaner
@@ -229,7 +229,5 @@ def clean_response(
     if "output" not in fields(response):
         raise TypeError(f"response: must be a response of the Responses API, not {type(response).__name__}")
     cleaned = copy.deepcopy(response)
-    kind = "completed" if get(response, "status") in ("completed", None) else "incomplete"
-    cleaner = ResponsesCleaner(ResponsesCore(options, new_tidy=tidier(spacing)), wanted)
-    cleaner.read({"type": f"response.{kind}", "response": cleaned})
+    ResponsesCleaner(ResponsesCore(options, new_tidy=tidier(spacing)), wanted).read_whole(cleaned)
     return cleaned

@@ -107,7 +107,7 @@ class _Place:
 
 
 class ResponsesCleaner:
-    """Clean the events of one response; `clean_response` reads a whole one as its last event."""
+    """Clean the events of one response, or a whole one."""
 
     def __init__(self, core: ResponsesCore, options: AnnotationOptions) -> None:
         self._core = core
@@ -185,6 +185,11 @@ class ResponsesCleaner:
                 if len(new) == 1 and new[0] is found[name]:
                     return [self._passed(event)]
         return [cleaned for step in steps for cleaned in self._clean(*step)]
+
+    def read_whole(self, response: Any) -> None:
+        """Clean a whole response in place, as its last event."""
+        kind = "completed" if get(response, "status") in ("completed", None) else "incomplete"
+        self.read({"type": f"response.{kind}", "response": response})
 
     def end(self, *, stopped: bool) -> list[Any]:
         """Give what no event has settled."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import astuple, replace
 from itertools import islice
 from typing import Any
 
@@ -136,7 +136,7 @@ class Text:
     def snapshot(self) -> dict[str, Any]:
         """Give the state as JSON values."""
         state = {
-            "part": [self.part.channel, self.part.index, self.part.content_index, self.part.field],
+            "part": [*astuple(self.part)],
             "parser": _state_at(self._end()) if self.complete is not None else self._parser.snapshot(),
             "half": ord(self._half) if self._half else None,  # as a number, since it has no UTF-8
             "done": self.done,

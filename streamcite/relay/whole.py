@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import Any
 
 from streamcite.annotations import AnnotationOptions
 from streamcite.format import OPENAI
@@ -49,14 +48,10 @@ def clean_body(
         written = partial(Written, render, sources, OPENAI, spacing)
         core.new_stage = lambda _: written()
         wanted = AnnotationOptions(unit=wanted.unit)
-    cleaner: Any
     if isinstance(core, ChatCore):
-        cleaner = ChatCleaner(core, wanted)
-        cleaner.read(value)
+        ChatCleaner(core, wanted).read(value)
     else:
-        cleaner = ResponsesCleaner(core, wanted)
-        kind = "completed" if value.get("status") in ("completed", None) else "incomplete"
-        cleaner.read({"type": f"response.{kind}", "response": value})
+        ResponsesCleaner(core, wanted).read_whole(value)
     found = find(core.events, sources)
     if value != given:
         body = json.dumps(value, ensure_ascii="\\u" in text, separators=(",", ":")).encode("utf-8", "replace")
