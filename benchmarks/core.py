@@ -7,16 +7,16 @@ what a reader sees of each event, ``write(str(event))``; what that costs is on b
 from __future__ import annotations
 
 import asyncio
-import tracemalloc
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from functools import partial
 from io import StringIO
+from typing import TypeVar
 
 from streamcite import CitationParser, Event, aiter_events, iter_events
 
 from .report import Figure
 from .shapes import DELTAS, make
-from .timing import fastest
+from .timing import allocated, fastest
 
 # The most that `feed` may cost of what the null parser costs, by shape; None: it is only told.
 SHAPE_LIMITS = {
@@ -39,6 +39,8 @@ HOSTILE_LIMITS = {
 }
 HELD = 60_000
 QUICK = {"deltas": 10_000, "passes": 3}
+
+_T = TypeVar("_T")
 
 
 class NullParser:
@@ -94,10 +96,10 @@ async def read_async(stream: Callable[[AsyncIterator[str]], AsyncIterator[Event]
         write(str(event))
 
 
-async def given(deltas: Sequence[str]) -> AsyncIterator[str]:
-    """Give deltas asynchronously."""
-    for delta in deltas:
-        yield delta
+async def given(items: Iterable[_T]) -> AsyncIterator[_T]:
+    """Give items as a stream does that is never waited for."""
+    for item in items:
+        yield item
 
 
 async def _identity(deltas: AsyncIterator[str]) -> AsyncIterator[Event]:
@@ -159,10 +161,10 @@ def _memory() -> Iterator[Figure]:
         for i in range(len(parsers)):
             parsers[i] = CitationParser()
 
-    yield Figure("bytes of an idle parser", _allocated(fill) / len(parsers), 160)
+    yield Figure("bytes of an idle parser", allocated(fill) / len(parsers), 160)
     for name, head, piece in [("strict", "\ue200cite\ue202", "a1b2"), ("payload", "\ue200genui\ue202{", '"k":')]:
         parser = CitationParser(max_marker=2 * HELD)
-        used = _allocated(partial(_fill, parser, head, piece))
+        used = allocated(partial(_fill, parser, head, piece))
         yield Figure(f"bytes a held character over 1 KiB: {name}", (used - 1024) / len(parser.held), 6)
 
 
@@ -170,12 +172,3 @@ def _fill(parser: CitationParser, head: str, piece: str) -> None:
     parser.feed(head)
     for _ in range(HELD // len(piece)):
         parser.feed(piece)
-
-
-def _allocated(work: Callable[[], None]) -> int:
-    tracemalloc.start()
-    before, _ = tracemalloc.get_traced_memory()
-    work()
-    after, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return after - before

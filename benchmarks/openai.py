@@ -34,6 +34,7 @@ from streamcite.openai import (
 )
 from streamcite.sse import encode
 
+from .core import given
 from .report import Figure
 from .shapes import make
 from .timing import fastest
@@ -176,12 +177,6 @@ def _views(api: Api, name: str, chunks: int, passes: int) -> dict[str, float]:
 async def _read(stream: AsyncIterator[Any]) -> None:
     async for _ in stream:
         pass
-
-
-async def given(chunks: Sequence[Any]) -> AsyncIterator[Any]:
-    """Give chunks as a stream does."""
-    for chunk in chunks:
-        yield chunk
 
 
 def _client_of(wire: Sequence[bytes]) -> AsyncOpenAI:

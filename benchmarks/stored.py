@@ -35,19 +35,21 @@ async def texts(count: int) -> AsyncIterator[ResolvedEvent]:
         yield f"word {number} "
 
 
+async def stay() -> MutableMapping[str, Any]:
+    """Be what ASGI hears of a client that does not leave: nothing."""
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
 async def respond(store: Store) -> int:
     """Answer one reader in the process, and give how many bytes were sent."""
     size = 0
-
-    async def receive() -> MutableMapping[str, Any]:
-        await asyncio.Event().wait()
-        raise AssertionError
 
     async def take(message: MutableMapping[str, Any]) -> None:
         nonlocal size
         size += len(message.get("body", b""))
 
-    await FrameResponse(StoredFrames(store, "answer"), headers=HEADERS)(SCOPE, receive, take)
+    await FrameResponse(StoredFrames(store, "answer"), headers=HEADERS)(SCOPE, stay, take)
     return size
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from .core import SHAPE_LIMITS
 from .report import Figure, Result
 
 
@@ -37,14 +38,8 @@ _SPARSE = "(no citation|1 per 200)$"
 TARGETS: Sequence[Target] = [
     *(
         Target(f"the parser, beside one that reads nothing: {shape}", "core", f"^feed / null: {shape}$", limit)
-        for shape, limit in {
-            "no citation": 1.75,
-            "1 per 200": 2.1,
-            "1 per 20, 20 distinct": 3.2,
-            "1 per 20, all distinct": 4.0,
-            "1 per 20, cut at random": 5.0,
-            "CJK, none": 2.3,
-        }.items()
+        for shape, limit in SHAPE_LIMITS.items()
+        if limit is not None
     ),
     Target("the parser: a hostile delta, beside one of plain text", "core", "^a delta / a delta of plain", 8),
     Target(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
 from functools import partial
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 from starlette.responses import StreamingResponse
 
@@ -17,6 +17,7 @@ from streamcite.ui.protocol import Protocol, new_encoder
 from streamcite.ui.response import sse_response
 
 from . import stored
+from .core import given
 from .render import answer, events
 from .report import Figure
 from .timing import fastest
@@ -33,7 +34,6 @@ PROTOCOLS: dict[str, Protocol] = {
 }
 SCOPE: dict[str, Any] = {"type": "http", "method": "GET", "asgi": {"spec_version": "2.3"}}
 
-_T = TypeVar("_T")
 _App = Callable[[Any, Any, Any], Awaitable[None]]
 
 
@@ -43,32 +43,22 @@ def texts(count: int) -> list[ResolvedEvent]:
     return list(islice((event for event in fed if isinstance(event, str)), count))
 
 
-def ready(protocol: Protocol, given: Iterable[ResolvedEvent]) -> list[bytes]:
+def ready(protocol: Protocol, answered: Iterable[ResolvedEvent]) -> list[bytes]:
     """Give what is sent of events, a piece for each."""
     encoder = new_encoder(protocol)
-    frames = [encoder.feed([]), *(encoder.feed([event]) for event in given), encoder.close()]
+    frames = [encoder.feed([]), *(encoder.feed([event]) for event in answered), encoder.close()]
     return [b"".join(each) for each in frames if each]
-
-
-async def asynchronous(items: Iterable[_T]) -> AsyncIterator[_T]:
-    """Give items one by one, none of which is waited for."""
-    for item in items:
-        yield item
 
 
 def send(make: Callable[[], _App]) -> list[bytes]:
     """Answer a request in the process, and give the bodies that were sent."""
     sent: list[bytes] = []
 
-    async def receive() -> MutableMapping[str, Any]:
-        await asyncio.Event().wait()
-        raise AssertionError
-
     async def take(message: MutableMapping[str, Any]) -> None:
         if body := message.get("body"):
             sent.append(body)
 
-    asyncio.run(make()(SCOPE, receive, take))  # type: ignore[arg-type]
+    asyncio.run(make()(SCOPE, stored.stay, take))  # type: ignore[arg-type]
     return sent
 
 
@@ -80,14 +70,14 @@ def figures(*, count: int = EVENTS, passes: int = 15, readers: int = stored.READ
         passes: how often each is run; the fastest counts.
         readers: how many read one answer from a store.
     """
-    given = texts(count)
+    deltas = texts(count)
     for name, protocol in PROTOCOLS.items():
-        pieces = ready(protocol, given)
+        pieces = ready(protocol, deltas)
         times = fastest(
             {
-                "events": partial(send, lambda: sse_response(asynchronous(given), protocol=protocol)),  # noqa: B023
-                "bytes": partial(send, lambda: StreamingResponse(asynchronous(pieces))),  # noqa: B023
-                "frames": partial(send, lambda: FrameResponse(asynchronous(pieces), headers={})),  # noqa: B023
+                "events": partial(send, lambda: sse_response(given(deltas), protocol=protocol)),  # noqa: B023
+                "bytes": partial(send, lambda: StreamingResponse(given(pieces))),  # noqa: B023
+                "frames": partial(send, lambda: FrameResponse(given(pieces), headers={})),  # noqa: B023
             },
             passes=passes,
         )

@@ -3,6 +3,7 @@
 import pytest
 
 from benchmarks import ui as benchmark
+from benchmarks.core import given
 from streamcite.ui.openai_chat import OpenAIChatEncoder
 from streamcite.ui.openai_responses import OpenAIResponsesEncoder
 from streamcite.ui.protocol import Protocol
@@ -19,10 +20,10 @@ from streamcite.ui.response import sse_response
     ],
 )
 def test_both_sides_send_the_same(protocol: Protocol) -> None:
-    given = benchmark.texts(300)
-    assert len(given) == 300
-    sent = benchmark.send(lambda: sse_response(benchmark.asynchronous(given), protocol=protocol))
-    assert sent == benchmark.ready(protocol, given)
+    deltas = benchmark.texts(300)
+    assert len(deltas) == 300
+    sent = benchmark.send(lambda: sse_response(given(deltas), protocol=protocol))
+    assert sent == benchmark.ready(protocol, deltas)
 
 
 def test_every_figure_is_measured() -> None:
