@@ -4,14 +4,10 @@ The browser is Debian's `chromium`, driven by the npm package `playwright-core`;
 asks for it is skipped, and says so. Every wait is bounded.
 """
 
-import json
 import shutil
-import subprocess
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event, Thread
 from typing import Any
@@ -20,10 +16,9 @@ import pytest
 
 from streamcite.ui.assets import Asset, asset
 from streamcite.ui.protocol import HEADERS
+from tests.node import Script, run_script
 from tests.processes import ENVIRONMENT, PATIENCE
-from tests.upstreams import INSTALLED
 
-NODE = INSTALLED / "node" / "bin" / "node"
 # As strict as a page can be that has a script, a style sheet and a stream of its own.
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'"
 PAGE = """<!doctype html>
@@ -67,31 +62,17 @@ class Site:
 class Browser:
     """A page in a browser."""
 
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
-        self._process = process
-        self._reader = ThreadPoolExecutor(1)
-
-    def read(self) -> Any:
-        assert self._process.stdout is not None
-        line = self._reader.submit(self._process.stdout.readline).result(PATIENCE)
-        outcome = json.loads(line)
-        assert "error" not in outcome, outcome["error"]
-        return outcome["value"]
+    def __init__(self, script: Script) -> None:
+        self._script = script
 
     def __call__(self, step: str, **options: Any) -> Any:
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps({"step": step, **options}) + "\n")
-        self._process.stdin.flush()
-        return self.read()
+        return self._script.ask(step=step, **options)
 
     def wait(self, until: str) -> None:
         self("wait", until=until)
 
     def evaluate(self, script: str) -> Any:
         return self("evaluate", script=script)
-
-    def close(self) -> None:
-        self._reader.shutdown()
 
 
 @contextmanager
@@ -100,33 +81,13 @@ def run_browser() -> Iterator[Browser]:
     # `make test` works where this is missing, and says so; CI installs it, and fails on a skip.
     if chromium is None:
         pytest.skip("chromium is not installed")
-    if not (INSTALLED / "node_modules" / "playwright-core").exists():
-        pytest.skip("playwright-core is not installed: make .venv/upstreams.stamp")
     with TemporaryDirectory() as user_data:
-        script = Path(__file__).with_name("browser.mjs")
-        process = subprocess.Popen(
-            [NODE, script, INSTALLED / "node_modules", chromium, user_data],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            encoding="utf-8",
-            env={**ENVIRONMENT, "HOME": user_data},
-        )
-        browser = Browser(process)
-        try:
-            assert browser.read() == "ready"
-            yield browser
-        finally:
-            assert process.stdin is not None
-            process.stdin.close()
+        environment = {**ENVIRONMENT, "HOME": user_data}
+        with run_script("browser.mjs", "playwright-core", chromium, user_data, env=environment) as script:
             try:
-                process.wait(PATIENCE)
+                yield Browser(script)
             finally:
-                process.kill()
-                process.wait()
-                browser.close()
-                if process.stdout is not None:
-                    process.stdout.close()
+                script.end()
 
 
 @contextmanager

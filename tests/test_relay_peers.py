@@ -1,10 +1,6 @@
 """The relay between servers and clients that nobody here wrote."""
 
-import json
-import subprocess
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +10,9 @@ from streamcite import clean
 from streamcite.openai import chat_events, responses_events
 from tests.chats import MARKER
 from tests.clients import new_client
-from tests.processes import ENVIRONMENT, PATIENCE
+from tests.node import run_script
 from tests.relays import ANSWER, CLEAN, SHOWN, Served, relaying
-from tests.upstreams import INSTALLED, Aimock, Fault, Llmock
+from tests.upstreams import Aimock, Fault, Llmock
 
 Ask = Callable[..., Any]
 
@@ -36,36 +32,8 @@ def before_llmock(llmock: Llmock) -> Iterator[Served]:
 @pytest.fixture(scope="module")
 def ask() -> Iterator[Ask]:
     """Give what lets a client of npm ask; one process of Node for all."""
-    if not (INSTALLED / "node_modules" / "@ai-sdk" / "openai").exists():
-        pytest.skip("openai and the AI SDK of npm are not installed: make .venv/upstreams.stamp")
-    script = Path(__file__).with_name("relay_clients.mjs")
-    process = subprocess.Popen(
-        [INSTALLED / "node" / "bin" / "node", script, INSTALLED / "node_modules"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        encoding="utf-8",
-        env=ENVIRONMENT,
-    )
-    with process, ThreadPoolExecutor(1) as waiting:
-        stdin, stdout = process.stdin, process.stdout
-        assert stdin is not None
-        assert stdout is not None
-
-        def outcome() -> Any:
-            found = json.loads(waiting.submit(stdout.readline).result(PATIENCE))
-            assert "error" not in found, found
-            return found["value"]
-
-        def send(**asked: Any) -> Any:
-            stdin.write(json.dumps(asked) + "\n")
-            stdin.flush()
-            return outcome()
-
-        try:
-            assert outcome() == "ready"
-            yield send
-        finally:
-            process.kill()
+    with run_script("relay_clients.mjs", "@ai-sdk/openai") as script:
+        yield script.ask
 
 
 HOURS = "https://example.org/hours"

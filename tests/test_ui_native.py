@@ -18,6 +18,7 @@ from streamcite.ui.assets import asset
 from streamcite.ui.native import VERSION, NativeEncoder
 from streamcite.ui.protocol import EncoderClosed
 from tests.linting import cite
+from tests.node import NODE
 from tests.processes import ENVIRONMENT, PATIENCE
 from tests.rendering import SOURCES, answers, cuts, feeds
 from tests.upstreams import INSTALLED
@@ -130,7 +131,7 @@ def test_typescript_takes_what_is_sent_and_nothing_else(tmp_path: Path) -> None:
     assert len(lines) > 100
     (tmp_path / "native.d.ts").write_text(asset("native.d.ts").read_text("utf-8"), "utf-8")
     (tmp_path / "sent.ts").write_text("\n".join(lines), "utf-8")
-    command = [INSTALLED / "node" / "bin" / "node", INSTALLED / "node_modules" / "typescript" / "bin" / "tsc"]
+    command = [NODE, INSTALLED / "node_modules" / "typescript" / "bin" / "tsc"]
     options = ["--noEmit", "--strict", "--lib", "es2022", "--module", "es2022", "sent.ts"]
     done = subprocess.run(
         [*command, *options], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=PATIENCE

@@ -21,7 +21,8 @@ from streamcite.ui.protocol import HEADERS, Encoder, new_encoder
 from streamcite.urls import is_safe_url
 from tests.http_peer import Peer
 from tests.linting import cite
-from tests.readers import Reader, ReadError, Readers, message_of, run_readers, without_parsed
+from tests.node import ScriptError
+from tests.readers import Reader, Readers, message_of, run_readers, without_parsed
 from tests.rendering import SOURCES, answers, cuts, feeds
 
 CHAT: Any = {"completion_id": "chatcmpl-1", "model": "m", "created": 7}
@@ -185,9 +186,9 @@ def test_the_provider_of_the_ai_sdk_reads_text_and_sources(read: Readers) -> Non
     assert chat == {"text": text, "sources": [URL["url"]], "finishReason": "stop"}
     response = read("ai-responses", body=sent(OpenAIResponsesEncoder(), fed))
     assert response == {"text": text, "sources": [URL["url"], "none"], "finishReason": "stop"}
-    with pytest.raises(ReadError, match=r"It broke\."):
+    with pytest.raises(ScriptError, match=r"It broke\."):
         read("ai-chat", body=ended(OpenAIChatEncoder(), error="It broke."))
-    with pytest.raises(ReadError, match=r"It broke\."):
+    with pytest.raises(ScriptError, match=r"It broke\."):
         read("ai-responses", body=ended(OpenAIResponsesEncoder(), error="It broke."))
 
 
@@ -212,7 +213,7 @@ def ended(encoder: Encoder, *, error: str = "") -> bytes:
 
 
 def test_a_completion_that_is_not_complete_is_none_to_node(read: Readers) -> None:
-    with pytest.raises(ReadError, match="missing finish_reason"):
+    with pytest.raises(ScriptError, match="missing finish_reason"):
         read("chat-stream", body=ended(OpenAIChatEncoder()))
     assert len(read("chat-create", body=ended(OpenAIChatEncoder()))) == 2
 
@@ -220,7 +221,7 @@ def test_a_completion_that_is_not_complete_is_none_to_node(read: Readers) -> Non
 @pytest.mark.parametrize("reader", ["chat-create", "chat-stream"])
 def test_an_error_ends_a_completion(read: Readers, reader: Reader, peer: Peer, peer_client: OpenAI) -> None:
     body = ended(OpenAIChatEncoder(), error="It broke.")
-    with pytest.raises(ReadError, match=r"APIError: It broke\."):
+    with pytest.raises(ScriptError, match=r"APIError: It broke\."):
         read(reader, body=body)
     peer.gives(body)
     with pytest.raises(APIError, match=r"It broke\.") as caught:
