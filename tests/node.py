@@ -55,7 +55,7 @@ def run_script(name: str, package: str, *arguments: str, env: Mapping[str, str] 
     # `make test` works where this is missing, and says so; CI installs it, and fails on a skip.
     if not (INSTALLED / "node_modules" / package).exists():
         pytest.skip(f"{package} of npm is not installed: make .venv/upstreams.stamp")
-    command = [NODE, Path(__file__).with_name(name), INSTALLED / "node_modules", *arguments]
+    command: list[str | Path] = [NODE, Path(__file__).with_name(name), INSTALLED / "node_modules", *arguments]
     process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
