@@ -2,8 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import anyio
@@ -15,120 +14,45 @@ from streamcite import (
     CitationFormat,
     Cited,
     Event,
-    Malformed,
     Resolved,
     ResolvedEvent,
     Resolver,
     Source,
     Sources,
-    iter_events,
     parse,
 )
 from streamcite.openai import Part, chat_events, responses_events, stream_chat, stream_responses
 from streamcite.resolve import resolve
 from tests import responses_streams as rs
 from tests import strategies as sc
-from tests.chats import choice, chunk, given_as, streamed
+from tests.chats import choice, chunk
+from tests.openai_lanes import (
+    CUT,
+    OPENED,
+    POOL,
+    PROSE,
+    TEXT,
+    A,
+    B,
+    C,
+    Taken,
+    aread,
+    aread_raw,
+    chunks_of,
+    cite,
+    deltas_of,
+    every_api,
+    every_kind,
+    every_lane,
+    expected,
+    read,
+    read_raw,
+    read_view,
+)
 from tests.openai_views import AsyncStream, LostError, Stream
-from tests.raw_streams import APIS, ASYNC, OPENAI, AsyncReplay, Replay, body, bytewise, client_of
+from tests.raw_streams import APIS, OPENAI, Replay, body, client_of
 from tests.reading import joined
 from tests.responses_streams import Item, Json, message, stream_of
-
-A, B, C = (Source(f"turn0file{number}", f"{number}\n" * 3) for number in range(3))
-POOL = {source.id: source for source in (A, B, C)}
-
-
-def cite(*fields: str) -> str:
-    return "\ue202".join(["\ue200cite", *fields]) + "\ue201"
-
-
-PROSE = "\ue200cite\ue202a1 was"  # what may have been prose: no stop, and no id that is known
-TEXT = f"It{cite(A.id)} lasts{PROSE}{cite(B.id, A.id, 'L2')} and{cite(C.id, 'L9')}\ue201 so{cite(A.id)}{cite('b2')} on"
-CUT = [1, 4, 17, 1000]
-
-
-def deltas_of(text: str, size: int) -> list[str]:
-    return [text[at : at + size] for at in range(0, len(text), size)]
-
-
-# Every way to read an answer: with what is told of each event as it comes
-
-Take = Callable[[Any], None]
-OPENED: dict[str, Any] = {"chat": chat_events, "responses": responses_events}
-
-
-def chunks_of(api: str, deltas: Iterable[str]) -> list[Json]:
-    return streamed(deltas) if api == "chat" else stream_of(message(*deltas))
-
-
-def as_kind(api: str, kind: str, chunks: Iterable[Json]) -> list[Any]:
-    """Give chunks as the client's objects, or as dicts."""
-    return rs.typed(chunks) if (api, kind) == ("responses", "typed") else given_as(kind, chunks)
-
-
-def read(view: Any, take: Take, *, parts: bool = False) -> None:
-    for event in view.iter_parts() if parts else view:
-        take(event)
-
-
-async def aread(view: Any, take: Take, *, parts: bool = False) -> None:
-    async for event in view.iter_parts() if parts else view:
-        take(event)
-
-
-def read_view(api: str, kind: str, chunks: Sequence[Json], take: Take, *, parts: bool = False, **options: Any) -> None:
-    read(OPENED[api](Stream(as_kind(api, kind, chunks)), **options), take, parts=parts)
-
-
-def aread_view(api: str, kind: str, chunks: Sequence[Json], take: Take, *, parts: bool = False, **options: Any) -> None:
-    anyio.run(lambda: aread(OPENED[api](AsyncStream(as_kind(api, kind, chunks)), **options), take, parts=parts))
-
-
-def read_raw(api: str, kind: str, chunks: Sequence[Json], take: Take, *, parts: bool = False, **options: Any) -> None:
-    data = body(chunks)
-    fast, client = APIS[api], client_of(OPENAI, Replay(bytewise(data) if kind == "dict" else [data]))
-    with fast.raw(client, model="any", **fast.params, **options) as view:
-        read(view, take, parts=parts)
-
-
-def aread_raw(api: str, kind: str, chunks: Sequence[Json], take: Take, *, parts: bool = False, **options: Any) -> None:
-    async def run() -> None:
-        fast, client = APIS[api], client_of(ASYNC, AsyncReplay([body(chunks)]))
-        async with fast.raw(client, model="any", **fast.params, **options) as view:
-            await aread(view, take, parts=parts)
-
-    anyio.run(run)
-
-
-every_api = pytest.mark.parametrize("api", OPENED)
-every_kind = pytest.mark.parametrize("kind", ["typed", "dict"])
-every_lane = pytest.mark.parametrize("lane", [read_view, aread_view, read_raw, aread_raw])
-
-
-class Taken:
-    """Note what is handed out; let sources come behind the events of these numbers."""
-
-    def __init__(self, arrivals: Mapping[str, int], count: int = 0) -> None:
-        self.arrivals = arrivals
-        self.events: list[Any] = []
-        self.count = count
-        self.sources: dict[str, Source] = {}
-        self.come()
-
-    def come(self) -> None:
-        self.sources.update({name: POOL[name] for name, at in self.arrivals.items() if at <= self.count})
-
-    def __call__(self, event: Any) -> None:
-        self.events.append(event)
-        self.count += 1
-        self.come()
-
-
-def expected(deltas: Sequence[str], arrivals: Mapping[str, int]) -> list[ResolvedEvent]:
-    taken = Taken(arrivals)
-    for event in iter_events(deltas, sources=taken.sources, complete=True):
-        taken(event)
-    return taken.events
 
 
 @every_api
@@ -377,142 +301,6 @@ def test_payloads_without_text_pass_behind_what_became_known(api: str) -> None:
     assert (items[at + 2][0], json.loads(items[at + 2][1])) == (None, odd)
 
 
-# At every moment
-
-
-class Flow(Taken):
-    """Hold chunks for views; no source comes behind an event that says that it does not."""
-
-    def __init__(self, chunks: Sequence[Any], arrivals: Mapping[str, int]) -> None:
-        self.chunks = iter(chunks)
-        super().__init__(arrivals)
-
-    def __call__(self, item: Any) -> None:
-        event = item[1] if isinstance(item, tuple) else item
-        if (
-            isinstance(event, Resolved)
-            and not event.pending
-            and any(link.problem == "unknown-source" for link in event.links)
-        ):
-            self.arrivals = {}
-        super().__call__(item)
-
-
-def of_parts(items: Iterable[Any]) -> list[Any]:
-    """Join the strings that follow each other in one part; where a text is cut is not what is asked."""
-    by_part: dict[Any, list[Any]] = {}
-    for item in items:
-        part, event = item if isinstance(item, tuple) else (None, item)
-        by_part.setdefault(part, []).append(event)
-    return [(part, joined(events)) for part, events in by_part.items()]
-
-
-TEXTS = st.lists(
-    st.sampled_from([cite(A.id), cite(B.id, A.id), cite(C.id, "L9"), cite("b2"), PROSE, " a ", "\ue201", "\n"]),
-    max_size=6,
-).map("".join)
-ARRIVALS = st.dictionaries(st.sampled_from(sorted(POOL)), st.integers(0, 9))
-
-
-@sc.examples(50)
-@given(st.data(), st.sampled_from(["typed", "dict"]), st.lists(TEXTS, min_size=1, max_size=2), ARRIVALS, st.booleans())
-def test_going_on_from_a_snapshot_at_any_moment_loses_and_repeats_nothing(
-    data: st.DataObject, kind: str, texts: list[str], arrivals: dict[str, int], parts: bool
-) -> None:
-    cut = [data.draw(sc.cuts(text)) for text in texts]
-    api = data.draw(st.sampled_from(sorted(OPENED)))
-    if api == "chat":
-        chunks = [chunk(choice(delta, index)) for index, deltas in enumerate(cut) for delta in deltas]
-        chunks += [chunk(choice(None, index, "stop")) for index in range(len(cut))]
-    else:
-        chunks = stream_of(*[message(*deltas) for deltas in cut], order=data.draw(rs.orders()))
-
-    def opened(stream: Any, flow: Flow, **options: Any) -> tuple[Any, Any]:
-        view = OPENED[api](stream, sources=flow.sources, **options)
-        return view, iter(view.iter_parts() if parts else view)
-
-    whole = Flow(as_kind(api, kind, chunks), arrivals)
-    for event in opened(whole.chunks, whole)[1]:
-        whole(event)
-    for stop in range(len(whole.events) + 1):
-        flow = Flow(as_kind(api, kind, chunks), arrivals)
-        view, items = opened(flow.chunks, flow)
-        for _ in range(stop):
-            flow(next(items))
-        snapshot = json.loads(json.dumps(view.snapshot()))
-        number = snapshot.get("sequence_number")
-        rest = list(flow.chunks) if api == "chat" else as_kind(api, kind, chunks[0 if number is None else number + 1 :])
-        resumed, later = opened(rest, flow, snapshot=snapshot)
-        assert resumed.held == view.held
-        assert resumed.snapshot()["resolved"] == snapshot["resolved"]
-        for event in later:
-            flow(event)
-        assert of_parts(flow.events) == of_parts(whole.events)
-
-
-@every_api
-@pytest.mark.parametrize("size", CUT)
-@pytest.mark.parametrize("parts", [False, True])
-def test_what_is_handed_out_and_held_is_what_was_read(api: str, size: int, parts: bool) -> None:
-    deltas = deltas_of(TEXT, size)
-    chunks = chunks_of(api, deltas)
-    for arrivals in ({}, {A.id: 3, B.id: 4, C.id: 9}, dict.fromkeys(POOL, 0)):
-        flow = Flow(chunks, arrivals)
-        stream = Stream(list(flow.chunks))
-        view = OPENED[api](stream, sources=flow.sources)
-        handed_out = ""
-        for item in view.iter_parts() if parts else view:
-            event = item[1] if parts else item
-            flow(event)
-            handed_out += event if isinstance(event, str) else event.raw
-            known = "".join(each.get("delta", "") or _content(each) for each in chunks[: stream.read])
-            assert handed_out + view.held == known
-        assert handed_out == TEXT
-        assert [event for event in flow.events if isinstance(event, Resolved)] or arrivals.get(C.id) == 0
-
-
-def _content(each: Json) -> str:
-    return "".join(one["delta"]["content"] or "" for one in each.get("choices", ()))
-
-
-@every_api
-@pytest.mark.parametrize("parts", [False, True])
-def test_a_snapshot_with_and_one_without_sources_take_each_others_place(api: str, parts: bool) -> None:
-    chunks = chunks_of(api, [f"a{cite(A.id)}{cite(B.id)}b", f"{cite(C.id)}c"])
-    without, known = {"sources": None}, {"sources": POOL}
-    for first, second in ((without, known), (known, without)):
-        stream = iter(chunks)
-        view = OPENED[api](stream, **first)
-        items = iter(view.iter_parts() if parts else view)
-        seen = [next(items) for _ in range(2)]
-        snapshot = view.snapshot()
-        assert ("resolved" in snapshot) == (first is known)
-        other = OPENED[api](list(stream), snapshot=snapshot, **second)
-        later = [item[1] if parts else item for item in (other.iter_parts() if parts else other)]
-        assert len(seen) == 2
-        assert list(map(str, later)) == ["", "b", "", "c"]
-        if second is known:
-            assert [event.index for event in later if isinstance(event, Cited)] == [0, 1]
-            assert [event.citation for event in later if isinstance(event, Cited)] == parse(TEXT_OF_TWO)[2:5:2]
-        else:
-            assert later == parse(TEXT_OF_TWO)[2:]
-
-
-TEXT_OF_TWO = f"a{cite(A.id)}{cite(B.id)}b{cite(C.id)}c"
-
-
-def test_the_other_way_of_iteration_begins_anew() -> None:
-    chunks = streamed([cite(A.id), cite(B.id)])
-    view = chat_events(iter(chunks[:1]), sources=POOL)
-    assert isinstance(next(view), Cited)
-    ((_, cited),) = chat_events(chunks[1:], snapshot=view.snapshot(), sources=POOL).iter_parts()
-    assert isinstance(cited, Cited)
-    assert (cited.index, cited.links[0].number) == (0, 1)
-    (cited,) = chat_events(chunks[1:], snapshot=view.snapshot(), sources=POOL)
-    assert isinstance(cited, Cited)
-    assert (cited.index, cited.links[0].number) == (1, 2)
-
-
 # Ends
 
 
@@ -616,86 +404,3 @@ def test_what_is_no_state_of_resolvers_is_misuse_at_once(state: Any) -> None:
     with pytest.raises(ValueError, match=r"^snapshot: must be what snapshot\(\) gave, not "):
         chat_events([], snapshot=GOOD | {"resolved": state}, sources={})
     assert list(chat_events([], snapshot=GOOD | {"resolved": state})) == []  # which nothing asks for without sources
-
-
-# What came of it
-
-
-def folded(events: Iterable[Any]) -> list[Cited]:
-    """Put what became known of a citation in the place of what was known when it was handed out."""
-    cited: dict[int, Cited] = {}
-    for event in events:
-        if isinstance(event, Cited):
-            cited[event.index] = event
-        elif isinstance(event, Resolved) and event.index in cited:
-            cited[event.index] = replace(cited[event.index], links=event.links, pending=event.pending)
-    return list(cited.values())
-
-
-@sc.examples(100)
-@given(st.data(), st.lists(TEXTS, min_size=1, max_size=2), ARRIVALS, st.booleans(), st.sampled_from(["exact", "tidy"]))
-def test_a_result_tells_what_was_handed_out(
-    data: st.DataObject, texts: list[str], arrivals: dict[str, int], parts: bool, spacing: str
-) -> None:
-    cut = [data.draw(sc.cuts(text)) for text in texts]
-    api = data.draw(st.sampled_from(sorted(OPENED)))
-    if api == "chat":
-        chunks = [chunk(choice(delta, index)) for index, deltas in enumerate(cut) for delta in deltas]
-        chunks += [chunk(choice(None, index, "stop")) for index in range(len(cut))]
-    else:
-        # Iterated over as one, the answer is in the order in which its texts began.
-        order = data.draw(rs.orders()) if parts else None
-        chunks = stream_of(*[message(*deltas) for deltas in cut], order=order)
-    flow = Flow(chunks, arrivals)
-    view = OPENED[api](flow.chunks, sources=flow.sources, spacing=spacing)
-    assert view.result.cited == ()
-    by_part: dict[Any, list[Any]] = {}
-    handed_out: list[Any] = []
-    for item in view.iter_parts() if parts else view:
-        flow(item)
-        part, event = item if parts else (None, item)
-        by_part.setdefault(part, []).append(event)
-        handed_out.append(event)
-        if not parts:
-            assert sorted(view.result.cited, key=lambda cited: cited.index) == folded(handed_out)
-    if parts:
-        for result in view.result.parts:
-            events = by_part.get(result.part, [])
-            assert list(result.cited) == folded(events)
-            assert result.text == "".join(map(str, events))
-            assert result.malformed == tuple(event for event in events if isinstance(event, Malformed))
-    else:
-        assert view.result.text == "".join(map(str, handed_out))
-    assert not any(cited.pending for cited in view.result.cited)
-    for result in view.result.answer if not parts else view.result.parts:
-        assert [cited.position for cited in result.cited] == [citation.position for citation in result.citations]
-        assert [cited.start for cited in result.cited] == [citation.start for citation in result.citations]
-
-
-@every_api
-@pytest.mark.parametrize("parts", [False, True])
-def test_a_result_behind_a_snapshot_has_what_came_since(api: str, parts: bool) -> None:
-    chunks = chunks_of(api, [f"a{PROSE}{cite(B.id)}b", f"{cite(C.id)}\ue201c"])
-    sources: dict[str, Source] = {}
-    stream = iter(chunks)
-    view = OPENED[api](stream, sources=sources)
-    items = iter(view.iter_parts() if parts else view)
-    while len(view.result.cited) < 2:
-        next(items)
-    assert [cited.pending for cited in view.result.cited] == [False, True]
-    sources |= POOL
-    later = OPENED[api](list(stream), snapshot=view.snapshot(), sources=sources)
-    for _ in later.iter_parts() if parts else later:
-        pass
-    assert later.result.text == "bc"
-    (cited,) = later.result.cited
-    assert (cited.index, cited.position, cited.links[0].number) == (2, len("aa1 wasb"), 2)
-    (malformed,) = later.result.parts[0].malformed
-    assert malformed.position == len("aa1 wasb")
-
-
-@every_api
-def test_a_result_without_sources_has_no_links(api: str) -> None:
-    view = OPENED[api](chunks_of(api, [TEXT]))
-    list(view)
-    assert (len(view.result.citations), view.result.cited) == (6, ())

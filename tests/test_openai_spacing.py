@@ -24,11 +24,20 @@ from streamcite.spacing import tidy
 from tests import responses_streams as rs
 from tests import strategies as sc
 from tests.chats import KINDS, added_up, choice, chunk, completion, given_as, plain, streamed, without_index
+from tests.openai_lanes import (
+    OPENED,
+    Flow,
+    as_kind,
+    chunks_of,
+    deltas_of,
+    every_api,
+    every_lane,
+    of_parts,
+)
 from tests.openai_views import Stream
 from tests.raw_streams import APIS, OPENAI
 from tests.reading import joined, source_text
 from tests.responses_streams import Item, Json, Part, message, stream_of
-from tests.test_openai_resolved import OPENED, Flow, as_kind, chunks_of, deltas_of, every_api, every_lane, of_parts
 
 SOURCES = {"turn0file1": Source("turn0file1", title="One", url="https://example.org/1")}
 MARKER = "\ue200cite\ue202turn0file1\ue201"
