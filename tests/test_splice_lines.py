@@ -203,6 +203,9 @@ def test_what_stands_around_a_marker_passes_in_two_pieces(monkeypatch: pytest.Mo
     calls.clear()
     assert splice.feed(plain[:20]) + splice.feed(plain[20:] + plain * 5) == plain * 6
     assert [call for call in calls if call[1]] == [("_read_lines", 1), ("skip", 1), ("skip", 5)]
+    calls.clear()
+    assert Splice().feed(b": ping\n\n" + plain * 5) == b": ping\n\n" + plain * 5
+    assert [call for call in calls if call[1]] == [("_read_whole", 1), ("skip", 4)]
 
 
 @pytest.mark.parametrize("marker", ["", "\ue200cite\ue202turn0file1\ue201"])
