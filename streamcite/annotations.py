@@ -111,13 +111,13 @@ class Annotator:
         ]
 
     def _cited(self, citation: Citation) -> list[Source]:
-        """Give the sources of a citation that are known.
+        """Give the sources of a citation that are known, and may be cited, as a `Resolver` takes them.
 
         Raises:
             TypeError: one of them is not a `Source`.
         """
         found = (find_source(self._sources, source_id) for source_id in dict.fromkeys(citation.source_ids))
-        return [source for source in found if source is not None]
+        return [source for source in found if source is not None and source.citable]
 
 
 class CleanOffsets:

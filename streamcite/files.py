@@ -28,7 +28,7 @@ MAX_HTML = 2**24
 
 _MARKDOWN = {".md", ".markdown", ".mdx", ".mdown"}
 _HTML = {".html", ".htm", ".xhtml"}
-_STARTS_HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
+_STARTS_HTML = re.compile(rb"\s*+(?:(?><!--.*?-->)\s*+)*+<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
 # What no text holds: control characters but for tab, line ends, form feed and escape.
 _BINARY = re.compile("[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 # As much of a file as is looked at to tell what it is.

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamcite import Citation, Event, OtherMarker, Source, parse
+from streamcite import Citation, Cited, Event, OtherMarker, Resolver, Source, parse
 from streamcite.annotations import (
     DETAILS,
     AnnotationOptions,
@@ -150,6 +150,17 @@ def test_a_source_without_a_title_or_a_url_is_named_by_what_it_has(
     [annotation] = responses_annotations([source], 3)
     assert (annotation.get("title"), annotation.get("filename")) == (title, filename)
     assert len(chat_annotations([source], 3)) == (title is not None)
+
+
+def test_what_may_not_be_cited_is_not_annotated() -> None:
+    cited = {**SOURCES, "a1": Source("a1", title="One", url="https://a.example/1", citable=False)}
+    events = parse("a\ue200cite\ue202a1\ue202b2\ue201")
+    for shape in (chat_annotations, responses_annotations):
+        annotator, resolver = (AnnotationOptions(sources=cited).annotator(shape), Resolver(cited))
+        annotations = annotator.catch_up(events)
+        known = [link.source for event in resolver.feed(events) if isinstance(event, Cited) for link in event.links]
+        assert annotations == shape([source for source in known if source], 1)
+        assert len(annotations) == 1
 
 
 @given(st.text(), UNITS)

@@ -99,6 +99,16 @@ def test_html_as_it_is_found(tmp_path: Path, html: str, title: str, text: str) -
     assert (only(path).title, only(path).text) == (title or str(path), f"{text}\n")
 
 
+@pytest.mark.parametrize("space", ["", " ", "\n"])
+def test_comments_in_front_of_what_is_no_html_are_looked_at_once(file: Path, space: str) -> None:
+    # Whatever looked at them in every way in which they could be parted would not come to an end.
+    text = f"<!-- a -->{space}" * 500
+    file.write_text(f"{text}Text", newline="")
+    assert only(file).text == f"{text}Text"
+    file.write_text(f"{text}<html><p>Text", newline="")
+    assert only(file).text == "Text\n"
+
+
 @pytest.mark.parametrize("name", ["page.html", "page.xhtml"])
 def test_html_that_means_harm(tmp_path: Path, name: str) -> None:
     path, secret = tmp_path / name, tmp_path / "secret"

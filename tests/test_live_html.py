@@ -18,8 +18,10 @@ from streamcite import CitationParser, Cited, Resolved, ResolvedEvent, Resolver,
 from streamcite.render.allowance import Allowance
 from streamcite.render.context import Context, find_cut
 from streamcite.render.html import redraw_citations, render_html
+from streamcite.render.last_line import HIDDEN
 from streamcite.render.live import BlockPatch, LiveHtml, RendererClosed
 from streamcite.render.structure import read_blocks
+from streamcite.render.unfinished import show
 from tests.linting import cite
 from tests.rendering import PIECES, SOURCES, answers, cuts, feeds
 
@@ -103,6 +105,26 @@ def test_what_is_seen_does_not_depend_on_the_cuts(text: str, cuts: list[int]) ->
         assert reader.feed(feed) == Reader().feed(events)
 
 
+# What a line ends with may look like the content that stands in front of it, or be no part of that.
+AMBIGUOUS = st.text("# |-\\a\n[\u3000\x1b", max_size=12)
+
+
+@given(AMBIGUOUS, cuts)
+@example("# # #\n", [])
+@example("> ## # ##\t##\n", [4])
+@example("|-\n--\n", [])
+@example("|a|\n|-|\n|\\|", [])
+@example("|a|\n|-|\n|a|\n| |\n", [9])
+@example("a\x1b[\u3000", [3])
+def test_what_ends_a_line_is_told_from_its_content(text: str, cuts: list[int]) -> None:
+    fed, reader, events = feeds(text, cuts), Reader(), []
+    for feed in fed[:-1]:
+        events += feed
+        assert reader.feed(feed) == Reader().feed(events)
+    reader.feed(fed[-1])
+    assert reader.close() == final(events + fed[-1])
+
+
 # What is open for long, by what it is made of.
 HOSTILE = (
     *(
@@ -153,6 +175,22 @@ def test_what_is_read_is_bounded_by_the_length_of_the_answer(text: str, monkeypa
     for begin in range(0, len(text), 4):
         reader.feed(resolver.feed(parser.feed(text[begin : begin + 4])))
     assert sum(read) <= 128 * len(text)
+
+
+@pytest.mark.parametrize("part", ["(b", "(b\\)", "\\((b", "(b)"])
+def test_where_half_a_link_leads_is_read_in_one_way(part: str) -> None:
+    # Whatever tried every way to part this would not come to an end, nor what tried each beginning anew.
+    reader = Reader()
+    assert reader.feed([f"[a]({part * 100} c"]) == reader.close()
+    for content in (f"[a]({part * 10_000} c", f"[a]({part}" * 10_000 + " c", "[a](b" * 10_000 + " c"):
+        assert show(content).text.endswith(" c")
+    assert show(f"[a]({part * 10_000}").text == "a"
+
+
+def test_a_long_blank_line_is_looked_at_once() -> None:
+    # Whatever took a step for each pair of these blanks would take hours.
+    assert HIDDEN.search("a\n" + " " * 1_000_000 + "b") is None
+    assert HIDDEN.search("a\n" + " " * 1_000_000 + "- ") is not None
 
 
 @given(endless, cuts)

@@ -92,6 +92,12 @@ def test_where_a_citation_is_written(text: str, expected: str) -> None:
     assert by_character + renderer.close() == written
 
 
+@pytest.mark.parametrize("text", [" " * 200_000, "\t" * 200_000, "\u3000" * 50_000, "- " * 50_000])
+def test_a_long_line_without_words_comes_to_an_end(text: str) -> None:
+    # Whatever took a step for each pair of these characters would take minutes.
+    assert markdown(f"{text}<{M}").removeprefix(f"{text}<").strip() == LINK
+
+
 WORDS = (
     *("word", "太字。", "two words", "a.", "end!", "(see", "note)", "snake_case", "1984", "`code`", "**bold**", "*it*"),
     *("**Bold.**", "[link](https://b.example/a_b)", "https://b.example/", "<https://b.example/>", "~~del~~", "[a]"),

@@ -13,8 +13,8 @@ from .stage import blank_line
 # What a place for a link is looked for between. What stands in one of these stays together; what is longer than anybody
 # writes is cut, so that what is held is bounded.
 _TOKEN = re.compile(
-    r"(?P<end>\r\n|\r|\n)|(?P<tail>(?:\||\#{1,64})[ \t]{0,64})|(?P<run>`{1,64}|[*_~]{1,64})|(?P<cut>[ \t]+)|\\[^\r\n]"
-    r"|&#?[A-Za-z0-9]{1,31};|[\[\]()<>:&\\]|(?P<word>[^\r\n`\\|#*_~ \t\[\]()<>:&]+)"
+    r"(?P<end>\r\n|\r|\n)|(?P<tail>(?:\||\#{1,64})[ \t]{0,64})|(?P<run>`{1,64}|[*_~]{1,64})|(?P<cut>[ \t]{1,64})"
+    r"|\\[^\r\n]|&#?[A-Za-z0-9]{1,31};|[\[\]()<>:&\\]|(?P<word>[^\r\n`\\|#*_~ \t\[\]()<>:&]{1,64})"
 )
 # What may be no more than the beginning of one of them, or is told by what is behind it.
 _OPEN_END = re.compile(r"(?:\r|`{1,63}|\\|(?:\||\#{1,63})[ \t]{0,63}|[*_~]{1,63}|[<\[\]]|&#?[A-Za-z0-9]{0,31})\Z")

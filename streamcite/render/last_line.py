@@ -24,8 +24,10 @@ TWO_ITEMS = re.compile(
     r"((?:\2|[0-9]{1,9}\3) +(?:\*{1,2})?[^\W\d_][^\x00-\x1f#|\x7f-\x9f\u2028\u2029\ufdd0]*)"
 )
 _PIPE = re.compile(r"(?<!\\)\|")
+# What is left of a heading ends so only where what closes it stands behind that.
+_CLOSED = re.compile(r"(?:\A|[ \t])#+\Z")
 # A last line of which nothing may be seen yet.
-HIDDEN = re.compile(r"(?:\A|\n)[ \t]*(?:[\[!<\\`][^\n]*|[-=_*+#>|:~ \t]+)\Z")
+HIDDEN = re.compile(r"(?:\A|\n)[ \t]*+(?:[\[!<\\`][^\n]*|[-=_*+#>|:~ \t]+)\Z")
 LAST_PIPE = re.compile(r"(?<=[^\s|])[ \t]*(?<!\\)\|[ \t]*\Z")
 ROW_END = re.compile(r"\A[ \t]*\|")
 BLANKS = " \t\n"
@@ -47,16 +49,21 @@ def decided(source: str) -> str:
 
 
 def last_content(tokens: Sequence[Token]) -> tuple[Token | None, int]:
-    """Give the token of the last content, and of which cell of its row it is, from 1; else 0."""
+    """Give the token of the last content, and of which cell of its row it is, from 1; else 0.
+
+    There is no token of what looks like the end of the text, but stands in front of that: the content of a heading that
+    looks like what closes it, and that of a cell with an escaped pipe.
+    """
     for index in range(len(tokens) - 1, -1, -1):
         if (token := tokens[index]).type in ("fence", "code_block") or (token.type == "inline" and token.content):
             if tokens[index - 1].type not in ("th_open", "td_open"):
-                return token, 0
+                is_closed = tokens[index - 1].type == "heading_open" and _CLOSED.search(token.content)
+                return (None if is_closed else token), 0
             cells = 0
             while tokens[index].type != "tr_open":
                 cells += tokens[index].type in ("th_open", "td_open")
                 index -= 1
-            return token, cells
+            return (None if "|" in token.content else token), cells
     return None, 0
 
 

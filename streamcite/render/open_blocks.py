@@ -167,7 +167,7 @@ class OpenBlocks:
         self._completes = bool(row) or "]:" in text
         lines = source.context.source.count("\n") + text.count("\n") + 1
         reaches_end = content is not None and content.map is not None and content.map[1] == lines
-        is_last = cell == cells(text) if cell else reaches_end
+        is_last = reaches_end and (not cell or cell == cells(text))
         tail.blanks = source.text[len(text) :]
         citations = [replace(placed, offset=min(placed.offset, len(text))) for placed in source.citations]
         if content is not None and content.type != "inline":

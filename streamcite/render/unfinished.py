@@ -15,9 +15,10 @@ from markdown_it.common.utils import isMdAsciiPunct, isPunctChar, isWhiteSpace
 _MARKUP = re.compile(r"\\(?:[^\w\s]|\Z)|`+|\*+|_+|~+|!?\[|\]|<[^\s<>]*(?:>|\Z)")
 # Behind the bracket that closes the text of a link: where it leads, whole or its beginning.
 _WHOLE = re.compile(r"\((?:<[^<>\n]*>|(?:[^\s()<\\]|\\.|\([^\s()]*\))*)(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*\)")
-_PART = re.compile(
-    r"\((?:<[^<>\n]*>?|(?:[^\s()<\\]|\\.?|\([^\s()]*\)?)*)(?:\s+(?:\"[^\"]*\"?|'[^']*'?|\([^()]*\)?)?)?\Z"
-)
+# Each is taken as far as it goes: what can be read in two ways takes twice the time for each such place.
+_TARGET = re.compile(r"\((?:<[^<>\n]*+>?+|(?:[^\s()<\\]|\\.?+|\([^\s()]*+\)?+)*+)")
+_TITLE = re.compile(r"(?:\s+(?:\"[^\"]*\"?|'[^']*'?|\([^()]*\)?)?)?\Z")
+_TICKS = re.compile("`+")
 _ADDRESS = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*(?::[^>]*)?\Z|<\Z")
 # So many marks of emphasis open at once are no emphasis, but an answer that is hostile.
 _DEEPEST = 8
@@ -71,6 +72,7 @@ class _Reader:
         self._opened: list[_Run] = []
         self._brackets: list[tuple[int, int]] = []  # the number of the part, and of the runs that were open
         self._whole = True
+        self._no_target = 0  # in front of this no link begins that may go on to the end
 
     def read(self) -> Shown:
         while found := _MARKUP.search(self._content, self._position):
@@ -126,10 +128,21 @@ class _Reader:
             self._position = target.end()
             del self._opened[runs:]
             return f"]{target[0]}"
-        if self._is_at_end or _PART.match(self._content, self._position):
+        if self._is_at_end or self._may_lead_on():
             self._parts[at], self._position, self._whole = "", len(self._content), False
             return ""
         return "]"
+
+    def _may_lead_on(self) -> bool:
+        """Say whether all that follows may be the beginning of where a link leads."""
+        if self._position < self._no_target:
+            return False
+        target = _TARGET.match(self._content, self._position)
+        if target and _TITLE.match(self._content, target.end()):
+            return True
+        # A link that begins within this target has the same end.
+        self._no_target = target.end() if target else self._position
+        return False
 
     def _open_brackets(self) -> None:
         """Leave out the brackets of links of which no end is known."""
@@ -182,9 +195,9 @@ def _closing(opened: list[_Run]) -> str:
 
 
 def _closing_ticks(content: str, position: int, length: int) -> int:
-    for found in re.finditer("`+", content[position:]):
+    for found in _TICKS.finditer(content, position):
         if found.end() - found.start() == length:
-            return position + found.end()
+            return found.end()
     return -1
 
 
