@@ -7,6 +7,7 @@ prompt has asked for markers such as `[[cite|doc1|L4]]`:
 """
 
 import json
+import os
 import sys
 
 from streamcite import Citation, CitationFormat, Malformed, iter_events
@@ -36,4 +37,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+        sys.stdout.flush()
+    except BrokenPipeError:  # who reads the output has gone, as `| head` does
+        os._exit(141)

@@ -1,8 +1,6 @@
-"""Ask a model a question of your own files.
+"""Ask a question of your own files: what `streamcite ask` does, without its options, to be copied.
 
-    python examples/ask.py "How often do we meet?" handbook.pdf notes/
-
-It is what `streamcite ask` does, without its options, to be copied. Without a key in OPENAI_API_KEY no model is asked.
+python examples/ask.py "How often do we meet?" handbook.pdf notes/  # with a key in OPENAI_API_KEY a model is asked
 """
 
 import os
@@ -49,10 +47,13 @@ def main(question: str, *names: str) -> None:
                     if link.source and link.number and link.passage:
                         cited[link.number] = f"{link.source.title}: {link.passage.text[:200]!r}"
                     print(f"[{link.number or link.problem}]", end="")
-    print("", *(f"[{number}] {passage}" for number, passage in sorted(cited.items())), sep="\n")
+    print("", *(f"[{number}] {passage}" for number, passage in sorted(cited.items())), sep="\n", flush=True)
     for finding in lint("".join(part.raw for part in events.result.answer), citable, complete=True):
-        print(f"{finding.severity}: {finding.message}")
+        print(f"{finding.severity}: {finding.message}", flush=True)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:]) if len(sys.argv) > 2 else sys.exit(__doc__)
+    except BrokenPipeError:  # who reads the output has gone, as `| head` does
+        os._exit(141)

@@ -10,6 +10,7 @@ A real one: the model and the question; the key is in OPENAI_API_KEY, another se
 """
 
 import asyncio
+import os
 import sys
 
 from openai import AsyncOpenAI
@@ -48,4 +49,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+        sys.stdout.flush()
+    except BrokenPipeError:  # who reads the output has gone, as `| head` does
+        os._exit(141)

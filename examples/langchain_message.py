@@ -1,12 +1,14 @@
 """Give the answer of a LangChain model its citations: as it streams, and as annotations of the finished message.
 
-    pip install langchain-core streamcite
+    pip install langchain-core .
     python examples/langchain_message.py
 
 The model is a fake one that says what it was told to; any chat model, such as `ChatOpenAI`, streams in the same way.
 """
 
 import asyncio
+import os
+import sys
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
@@ -32,7 +34,16 @@ async def answer(model: BaseChatModel, question: str) -> AIMessage:
     return AIMessage(**ai_message(received))
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Ask a model that answers at once, and print what its message holds."""
     message = asyncio.run(answer(GenericFakeChatModel(messages=iter([AIMessage(ANSWER)])), "How often do we meet?"))
     for block in message.content_blocks:
         print(block)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+        sys.stdout.flush()
+    except BrokenPipeError:  # who reads the output has gone, as `| head` does
+        os._exit(141)

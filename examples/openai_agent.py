@@ -1,6 +1,6 @@
 """Read the citations of an agent of the OpenAI Agents SDK while it answers.
 
-    pip install openai-agents "streamcite[testing]"
+    pip install openai-agents ".[testing]"
     python examples/openai_agent.py
 
 It streams a recorded answer from a server of its own; with a key in OPENAI_API_KEY a model's.
@@ -8,6 +8,7 @@ It streams a recorded answer from a server of its own; with a key in OPENAI_API_
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
@@ -54,4 +55,8 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    try:
+        asyncio.run(main())
+        sys.stdout.flush()
+    except BrokenPipeError:  # who reads the output has gone, as `| head` does
+        os._exit(141)

@@ -3,6 +3,9 @@
 python examples/sources_to_citations.py  # starts a server that streams a recorded answer
 """
 
+import os
+import sys
+
 from openai import OpenAI
 
 from streamcite import Cited, Sources, instructions, render_tool_result
@@ -39,10 +42,19 @@ def answer(client: OpenAI, sources: Sources, shown: str) -> None:
     print()
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Find sources, show them to a server of our own, and ask it."""
     sources = Sources()
     found = sources.tool_call()
     found.add("Opens at eight.\nCloses at nine.\nEntry is free\non Sundays.", title="Hours")
     found.add("Each member may bring one guest.", title="Rules", unit="document")
     with serve(ANSWER) as server, OpenAI(base_url=server.base_url, api_key="any") as client:
         answer(client, sources, render_tool_result(found.results).text)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+        sys.stdout.flush()
+    except BrokenPipeError:  # who reads the output has gone, as `| head` does
+        os._exit(141)

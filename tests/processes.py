@@ -10,7 +10,7 @@ import subprocess
 import sysconfig
 import termios
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -30,6 +30,19 @@ def run(
     return subprocess.run(
         [COMMAND, *args], input=stdin, capture_output=True, env={**ENVIRONMENT, **(env or {})}, timeout=PATIENCE
     )
+
+
+def unread(program: Sequence[str | Path], *, stdin: bytes = b"") -> tuple[int, bytes]:
+    """Run a program whose output nobody reads, as behind `| true`, and give its status and what it says of that."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            program, input=stdin, stdout=writer, stderr=subprocess.PIPE, env=ENVIRONMENT, timeout=PATIENCE
+        )
+    finally:
+        os.close(writer)
+    return done.returncode, done.stderr
 
 
 def shell(script: str, *, cwd: Path, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:

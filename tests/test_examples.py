@@ -13,7 +13,7 @@ import pytest
 from streamcite import OPENAI, Citation, clean, parse
 from streamcite.testing import recorded_answers, serve
 from tests.http_peer import request
-from tests.processes import ENVIRONMENT, PATIENCE
+from tests.processes import ENVIRONMENT, PATIENCE, unread
 from tests.processes import run as command_line
 from tests.readers import run_readers
 from tests.upstreams import started
@@ -56,10 +56,11 @@ def test_chat_with_a_server(name: str) -> None:
     assert {line.split()[1] for line in sources.splitlines()} == set(recorded_answers()[name].sources)
 
 
-def test_chat_says_how_it_is_used() -> None:
-    done = run("chat", "only-a-model")
+@pytest.mark.parametrize("name", ["chat", "ask"])
+def test_an_example_says_how_it_is_used(name: str) -> None:
+    done = run(name, "too-little")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "python examples/chat.py MODEL" in done.stderr
+    assert f"python examples/{name}.py " in done.stderr
 
 
 def test_any_provider() -> None:
@@ -98,6 +99,14 @@ def test_ask_is_the_command_without_its_options(tmp_path: Path) -> None:
     assert links
     for link in links:
         assert repr(link["passage"]["text"][:200]) in sources
+
+
+@pytest.mark.parametrize("program", ["chat", "any_provider", "ask Why? handbook.md", "sources_to_citations"])
+def test_who_reads_the_output_may_leave(program: str) -> None:
+    name, *args = program.split()
+    paths = [EXAMPLES / arg if arg.endswith(".md") else arg for arg in args]
+    done = unread([sys.executable, EXAMPLES / f"{name}.py", *paths], stdin=(EXAMPLES / "chunks.jsonl").read_bytes())
+    assert done == (141, b"")
 
 
 def test_the_back_end_of_the_ai_sdk() -> None:

@@ -15,7 +15,7 @@ from streamcite.sse import SSEDecoder
 from streamcite.testing import recorded_answers
 from streamcite.ui.langchain import ai_message
 from tests.http_peer import request
-from tests.processes import ENVIRONMENT, PATIENCE
+from tests.processes import ENVIRONMENT, PATIENCE, unread
 from tests.rendering import CITES, feeds
 from tests.test_ui_langchain import chunks, sent
 from tests.upstreams import INSTALLED, started
@@ -78,6 +78,11 @@ def test_the_agent_of_openai() -> None:
     assert sorted(line.partition("] ")[2] for line in sources.splitlines()) == sorted(
         str(source.title) for source in ANSWER.sources.values()
     )
+
+
+@pytest.mark.parametrize("name", ["langchain_message", "openai_agent"])
+def test_who_reads_the_output_may_leave(name: str) -> None:
+    assert unread([PYTHON, ROOT / "examples" / f"{name}.py"]) == (141, b"")
 
 
 SHOW = """
