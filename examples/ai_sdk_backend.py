@@ -1,6 +1,6 @@
 """The back end of `useChat`, the hook of Vercel's AI SDK (npm `ai` 6 or 7): answers with sources and citations.
 
-    pip install "streamcite[testing]"
+    pip install ".[testing]"
     python examples/ai_sdk_backend.py [PORT]
 
 In the front end: `useChat({id, resume: true, transport: new DefaultChatTransport({api: "http://127.0.0.1:8000/api/chat"})})`.

@@ -1,6 +1,6 @@
 """Show an answer in a browser while it streams: an endpoint of FastAPI, and the page that asks it.
 
-    pip install fastapi uvicorn "streamcite[markdown,testing]"
+    pip install fastapi uvicorn ".[markdown,testing]"
     python examples/fastapi_page.py [PORT]
 
 It streams a recorded answer from a server of its own; with a key in OPENAI_API_KEY a model's.

@@ -1,6 +1,6 @@
 """Show an answer in the terminal while it streams, with links to its sources: a Textual app.
 
-    pip install textual "streamcite[markdown,testing]"
+    pip install textual ".[markdown,testing]"
     python examples/textual_app.py
 
 It streams a recorded answer from a server of its own; with a key in OPENAI_API_KEY a model's.

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,6 +55,13 @@ def run(codes: list[str]) -> list[str]:
 def test_the_code_of_a_page_prints_what_stands_there(page: Path) -> None:
     written = blocks(page.read_text("utf-8"))
     assert run([block.code for block in written]) == [block.printed for block in written]
+
+
+def test_every_extra_is_told_of() -> None:
+    with (DOCS.parent / "pyproject.toml").open("rb") as file:
+        extras = tomllib.load(file)["project"]["optional-dependencies"]
+    rows = re.findall(r"^\| (`.*?) \|", (DOCS / "index.md").read_text("utf-8"), re.MULTILINE)
+    assert sorted(re.findall("`(.*?)`", "".join(rows))) == sorted(extras.keys() - {"all"})
 
 
 def test_what_is_included_is_there() -> None:
