@@ -62,7 +62,7 @@ HOSTILE = {
     "letters in front of a digit": "a",
     "markers in a cell": "a@ \\| ",
 }
-# What stands in front of the pieces of one, and behind them.
+# What stands before the pieces of one, and after them.
 AROUND = {"letters in front of a digit": ("", "1"), "markers in a cell": ("|a|\n|-|\n", "")}
 SOURCES = {id: Source(id, "A line.\n" * 20) for id in [*(f"turn0file{number}" for number in range(100)), "block-1"]}
 

@@ -57,7 +57,7 @@ def prose(text: str, characters: int) -> list[Part]:
 
 
 def cited(every: int, distinct: int | None, characters: int) -> list[Part]:
-    """Give prose with a marker behind each ``every`` characters, one of so many, or (None) never the same.
+    """Give prose with a marker after each ``every`` characters, one of so many, or (None) never the same.
 
     Every other marker names lines, as the guide's two most usual forms do.
     """

@@ -109,7 +109,7 @@ def slope(samples: Sequence[Sample], name: str) -> float:
 
 
 def at_rest(samples: Sequence[Sample]) -> list[str]:
-    """Tell what a process has behind the first round, and behind the last."""
+    """Tell what a process has after the first round, and after the last."""
     first, last = samples[0], samples[-1]
     pairs = [(first.tasks, last.tasks), (first.descriptors, last.descriptors), (first.objects, last.objects)]
     return [*(f"{one:,}, {other:,}" for one, other in pairs), f"{first.memory / 2**20:.1f}, {last.memory / 2**20:.1f}"]

@@ -29,7 +29,7 @@ SCOPE: dict[str, Any] = {"type": "http", "method": "GET"}
 
 
 async def texts(count: int) -> AsyncIterator[ResolvedEvent]:
-    """Give so many texts, and readers their turn in front of each."""
+    """Give so many texts, and readers their turn before each."""
     for number in range(count):
         await asyncio.sleep(0.001)
         yield f"word {number} "

@@ -1,4 +1,4 @@
-"""Choices out of the first bytes of an input, and what it says behind them."""
+"""Choices out of the first bytes of an input, and what it says after them."""
 
 from __future__ import annotations
 

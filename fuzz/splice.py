@@ -56,7 +56,7 @@ def _check_answer(api: str, deltas: list[str], end: list[Any], order: random.Ran
 
 def _check_bytes(stream: bytes, order: random.Random, mode: dict[str, Any]) -> None:
     whole, cut = spliced([stream], **mode), spliced(cut_bytes(stream, order), **mode)
-    # A comment passes in front of its frame where that is cut.
+    # A comment passes before its frame where that is cut.
     assert sorted(filter(None, cut.splitlines())) == sorted(filter(None, whole.splitlines()))
     assert up_to_the_end(values(cut)) == up_to_the_end(values(whole))
 

@@ -31,7 +31,7 @@ ADAPTED = " ".join(
     )
 )
 STREAMS = f"{PYTEST} tests/test_splice_render.py {ADAPTED} tests/test_splice.py"
-# The tests of a module: arguments of Python, for one run behind the other, the fast ones first, since most changes fall
+# The tests of a module: arguments of Python, for one run after the other, the fast ones first, since most changes fall
 # at once.
 MODULES: Mapping[str, Sequence[str]] = {
     "streamcite/parser.py": [CASES, INTERFACE, PROPERTIES, PARSER],

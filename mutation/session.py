@@ -66,7 +66,7 @@ def run(module: str, tests: Sequence[str], explained: Container[str]) -> list[Mu
 
     Args:
         module: the path of its file.
-        tests: arguments of Python, for one run behind the other, each on what the ones before did not notice.
+        tests: arguments of Python, for one run after the other, each on what the ones before did not notice.
         explained: the lines that no test can notice: the first run is asked all the same, the others are not.
 
     Raises:
@@ -121,7 +121,7 @@ def _write_settings(copy: Path, module: str, limit: int, command: str) -> None:
 
 
 def _ray(copy: Path, *arguments: str) -> None:
-    # The copy stands in front of what is installed; a compiled file could outlive the change that it was made of.
+    # The copy stands before what is installed; a compiled file could outlive the change that it was made of.
     environment = {
         "HYPOTHESIS_PROFILE": "ci",
         **os.environ,

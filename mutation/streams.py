@@ -39,7 +39,7 @@ def written(objects: list[Any]) -> Iterator[bytes]:
 
 
 def cuts(wire: bytes) -> Iterator[list[bytes]]:
-    """Cut a stream whole, behind every line, in the middle of frames, in two, and at every byte."""
+    """Cut a stream whole, after every line, in the middle of frames, in two, and at every byte."""
     yield [wire]
     yield wire.splitlines(keepends=True)
     yield [part + b"\n\n" for part in wire.removesuffix(b"\n\n").split(b"\n\n")]

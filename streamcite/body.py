@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 
 from .fields import Fields, References
 
-# Longer than any locator such as "Paragraph 21", shorter than the prose behind a missing stop (semantics, section 3).
+# Longer than any locator such as "Paragraph 21", shorter than the prose after a missing stop (semantics, section 3).
 MAX_SPACED_FIELD = 64
 
 # The field state of a strict body: where in its field the input stands, as seen from the field's token.
@@ -43,7 +43,7 @@ class Body(Protocol):
         """
 
     def resume(self, state: int, last: str) -> int:
-        """Give the field state behind the character ``last``, when only `quiet` deltas were read since ``state``."""
+        """Give the field state after the character ``last``, when only `quiet` deltas were read since ``state``."""
 
     def advance(self, text: str, i: int, j: int, state: int) -> tuple[int, int]:
         """Read ``text[i:j]``, in which no token of the format stands.
@@ -53,7 +53,7 @@ class Body(Protocol):
         """
 
     def divide(self, state: int) -> int:
-        """Give the field state behind a delimiter."""
+        """Give the field state after a delimiter."""
 
     def finishes(self, character: str) -> bool:
         """Say whether the field before a violation is finished by the character that made it."""
@@ -66,7 +66,7 @@ class Body(Protocol):
 
         Args:
             fields: the fields that were read.
-            finished: whether what followed the last one finished it; whitespace behind its token does so too.
+            finished: whether what followed the last one finished it; whitespace after its token does so too.
 
         Returns:
             The length of that part, in code points, and the references it holds.

@@ -197,7 +197,7 @@ class AsyncShell(AsyncIterator[_T], Generic[_T]):
 
 
 def drive(core: Core[Any], given: Given, resolver: Resolving | None = None) -> Generator[Any, None, None]:
-    """Read all chunks through a core. An error of the stream is raised behind what was held.
+    """Read all chunks through a core. An error of the stream is raised after what was held.
 
     With a resolver what the core gives goes through that.
     """

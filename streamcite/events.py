@@ -51,7 +51,7 @@ class _Marker:
 
     @property
     def end(self) -> int:
-        """Give the offset in the input, in code points, just behind ``raw``."""
+        """Give the offset in the input, in code points, just after ``raw``."""
         return self.start + len(self.raw)
 
     def __str__(self) -> str:
@@ -67,7 +67,7 @@ class Citation(_Marker):
         references: the cited sources in the order written; at least one.
         repaired: whether the marker was not well formed, though its references were written whole.
         raw: the marker as the model wrote it.
-        start: offset of ``raw`` in the input, in code points; ``end`` is the offset behind it.
+        start: offset of ``raw`` in the input, in code points; ``end`` is the offset after it.
         position: offset of the citation in the clean text, in code points.
     """
 
@@ -108,7 +108,7 @@ class OtherMarker(_Marker):
         fields: its fields as written, not stripped; empty for a character.
         raw: the marker as the model wrote it, or the character.
         text: what the format's ``display`` shows for it, else empty.
-        start: offset of ``raw`` in the input, in code points; ``end`` is the offset behind it.
+        start: offset of ``raw`` in the input, in code points; ``end`` is the offset after it.
         position: offset of ``text`` in the clean text, in code points.
     """
 
@@ -127,13 +127,13 @@ class Malformed(_Marker):
     """Report markup that could not be read.
 
     Attributes:
-        reason: what is wrong with it. A lone ``stray_delimiter`` or ``stray_stop``; a start behind which no marker
+        reason: what is wrong with it. A lone ``stray_delimiter`` or ``stray_stop``; a start after which no marker
             begins (``bad_family``, ``no_delimiter``); a marker that names nothing (``empty``, ``no_source``,
             ``bad_source_id``); or one that does not end (``unclosed``, ``too_long``, ``truncated`` by the end of the
             input). Semantics, section 3, says which is when.
         raw: the markup as the model wrote it.
         text: empty, or ``raw`` under the policy ``malformed="keep"``.
-        start: offset of ``raw`` in the input, in code points; ``end`` is the offset behind it.
+        start: offset of ``raw`` in the input, in code points; ``end`` is the offset after it.
         position: offset of ``text`` in the clean text, in code points.
     """
 

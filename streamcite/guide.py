@@ -24,7 +24,7 @@ class CitationDict(TypedDict):
         source_ids: the ids it cites, at least one.
         locator: the line range that stood last, or None.
         start: offset of ``raw`` in the text, in code points.
-        end: the offset behind it.
+        end: the offset after it.
     """
 
     raw: str
@@ -62,7 +62,7 @@ def extract_citations(text: str, *, families: Iterable[str] = ("cite",)) -> list
     names = "|".join(alternatives)
     marker = re.compile(f"{_START}({names}){_DELIMITER}([^{_STOP}]*+){_STOP}")
     citations: list[CitationDict] = []
-    # Behind the last stop no marker can end. Ending the search there keeps it linear: each start in front of it is
+    # After the last stop no marker can end. Ending the search there keeps it linear: each start before it is
     # followed by a stop, so what the body runs across is never run across again.
     for match in marker.finditer(text, 0, text.rfind(_STOP) + 1):
         parts = [part for part in map(str.strip, match[2].split(_DELIMITER)) if part]
@@ -85,7 +85,7 @@ def strip_citations(text: str, citations: Iterable[CitationDict]) -> str:
     """Cut citations out of the text they were found in, as the guide's helper does.
 
     The spans are cut from the last to the first, each from what the cuts before it left: a span that is given twice
-    or overlaps another takes with it as many code points behind it. Linear in the text and the number of citations, but
+    or overlaps another takes with it as many code points after it. Linear in the text and the number of citations, but
     for sorting.
 
     Args:

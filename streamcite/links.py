@@ -94,7 +94,7 @@ class Cited:
     Attributes:
         citation: what the parser read.
         index: which citation of the stream it is, counted from 0.
-        position: offset in the text that the reader sees, in code points. It is not the citation's own behind a
+        position: offset in the text that the reader sees, in code points. It is not the citation's own after a
             citation that turned out to be prose.
         links: what each of its references points to, in order.
         pending: whether a `Resolved` of this index follows: an id is unknown, but its source may still come.
@@ -122,7 +122,7 @@ class Cited:
 
     @property
     def end(self) -> int:
-        """Give the offset in the input, in code points, just behind ``raw``."""
+        """Give the offset in the input, in code points, just after ``raw``."""
         return self.citation.end
 
     def __str__(self) -> str:
@@ -160,7 +160,7 @@ class Resolved:
 
 ResolvedEvent: TypeAlias = str | Cited | Resolved | OtherMarker | Malformed
 AnyEvent: TypeAlias = ResolvedEvent | Citation
-"""What a stage takes that may stand behind a parser or a resolver."""
+"""What a stage takes that may stand after a parser or a resolver."""
 
 
 def check_any_event(value: object) -> None:

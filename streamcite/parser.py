@@ -1,6 +1,6 @@
 """The state machine: token deltas in, clean text and citation events out. This file owns the only state of the core.
 
-The state is the text that was fed and not yet handed out (what the open marker was read to hold, and behind it what
+The state is the text that was fed and not yet handed out (what the open marker was read to hold, and after it what
 could not be decided yet), how to read on in that marker's body, and two offsets. What each step does is said by
 semantics, section 3; what one marker *is* stands in `grammar`.
 
@@ -83,7 +83,7 @@ class CitationParser:
     ) -> None:
         self._options = options = options_for(format, malformed, repair, max_marker, max_payload)
         self._closed = False
-        self._end = 0  # offset in the input, behind all that was fed
+        self._end = 0  # offset in the input, after all that was fed
         self._removed = 0  # how much further the input is than the clean text
         self._idle = options.in_plain  # whether plain text can be handed out without a look at the state
         self._undecided = ""  # the end of what was fed, to be read again with the next delta
@@ -325,7 +325,7 @@ class CitationParser:
     def _read_body(self, body: Body, text: str, i: int, events: list[Event], scanner: Scanner) -> tuple[str, int]:
         options = self._options
         mark = self._start - self._end + len(text)  # the index of the open marker, negative if it began before
-        bound = max(mark + options.limits[body.is_payload], i)  # what ends behind this index is too long
+        bound = max(mark + options.limits[body.is_payload], i)  # what ends after this index is too long
         mark = max(mark, 0)
         while i < len(text):
             found = scanner.in_marker(text, i)

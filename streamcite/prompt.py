@@ -23,7 +23,7 @@ LocatorUse: TypeAlias = Literal["none", "optional", "required"]
 Unsupported: TypeAlias = Literal["say_so", "omit", "answer_uncited"]
 
 DEFAULT_TOOL = "search"
-# Behind these words stands the first id of the text, which is an example and names no source.
+# After these words stands the first id of the text, which is an example and names no source.
 EXAMPLE_FOLLOWS = "The id of a source is the first one in its message that has the form "
 
 # Two ids of each kind of material, as the guide writes them, and the placement it recommends there.

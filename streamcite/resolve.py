@@ -1,6 +1,6 @@
 """From ids to sources: each citation with its sources, passages, numbers and problems. Sans-I/O.
 
-A stage behind the parser, events in and events out. It holds no event back: a citation whose source is not known goes
+A stage after the parser, events in and events out. It holds no event back: a citation whose source is not known goes
 out as it is, and what becomes known of it later follows in an event of its own.
 """
 
@@ -46,7 +46,7 @@ class Resolver:
     or URL to a reader (`Source.identity`). What no citable source has as its id takes none.
 
     A citation with an unknown id is pending, since a source may come late: the mapping may grow while the answer
-    streams. As soon as it did, `Resolved` events tell what that makes known, in front of the next event. At the end
+    streams. As soon as it did, `Resolved` events tell what that makes known, before the next event. At the end
     each citation that is still pending has a last one, and what is unknown is final.
 
     An answer may consist of several texts, in which positions count anew: say `next_text` between them. Numbers and
@@ -54,7 +54,7 @@ class Resolver:
 
     A marker that was not well formed (`Citation.repaired`) may have been prose. It is taken for that if none of its ids
     is known when it comes, nor has the form of a tool's result, such as ``turn0file1``. It is not pending; what a
-    reader sees of it is what it says without tokens and family, and behind it every ``position`` is moved by so much.
+    reader sees of it is what it says without tokens and family, and after it every ``position`` is moved by so much.
 
     Args:
         sources: what citations point to, by source id. It may grow, which is seen by its length; of a source that was
@@ -93,7 +93,7 @@ class Resolver:
         self._format = format
         self._closed = False
         self._cited = 0  # how many citations there were
-        self._moved = 0  # by how much citations that were prose move what is behind them
+        self._moved = 0  # by how much citations that were prose move what is after them
         self._numbers: dict[str, int] = {}  # by identity
         self._open: dict[int, tuple[Link, ...]] = {}  # the links of the pending citations, by index
         self._awaited: dict[str, list[int]] = {}  # the pending citations that an unknown id stands in
@@ -114,7 +114,7 @@ class Resolver:
 
         Returns:
             What became known of pending citations, then one event for each that was fed. One that is no citation is the
-            same object, but for its position behind a citation that was prose.
+            same object, but for its position after a citation that was prose.
 
         Raises:
             ResolverClosed: `close` was called before.
@@ -131,7 +131,7 @@ class Resolver:
     def take(self, waiting: list[Event], *, last: bool = False) -> ResolvedEvent | None:
         """Give the one event that comes next, for those who hand out events one by one.
 
-        Between two steps a source may come, and `snapshot` is the state behind the event that was given last.
+        Between two steps a source may come, and `snapshot` is the state after the event that was given last.
 
         What is pending costs nothing while the mapping has not grown. Each time it has, what is new in a ``dict`` or in
         `Sources` is looked at; in another mapping all unknown ids, or all sources where these are fewer, so that there
@@ -139,7 +139,7 @@ class Resolver:
         with all its links, as many as ``max_marker`` leaves room for.
 
         Args:
-            waiting: what a parser handed out, the next event last. It is taken out when it is its turn, behind what
+            waiting: what a parser handed out, the next event last. It is taken out when it is its turn, after what
                 became known of pending citations.
             last: whether no more follows, so that what is unknown is final once nothing waits.
 
@@ -179,7 +179,7 @@ class Resolver:
             moved: where it goes on with an earlier text, what was returned when that was left.
 
         Returns:
-            By how many code points citations that were prose have moved what is behind them in the text so far.
+            By how many code points citations that were prose have moved what is after them in the text so far.
         """
         left, self._moved = self._moved, moved
         return left
@@ -197,7 +197,7 @@ class Resolver:
     def snapshot(self) -> dict[str, Any]:
         """Give the state as JSON values: a version, the counts, the numbers, and what each pending citation cites.
 
-        Behind the end it has none that is pending, and is there to go on from if the answer does, as after a lost
+        After the end it has none that is pending, and is there to go on from if the answer does, as after a lost
         connection.
         """
         due = set(self._due)
@@ -308,7 +308,7 @@ class Resolver:
 
     def _cite(self, citation: Citation) -> Cited:
         index, position = self._cited, citation.position + self._moved
-        size = len(self._sources)  # in front of the look-ups: what comes in between is found by the next ones
+        size = len(self._sources)  # before the look-ups: what comes in between is found by the next ones
         found = {source_id: find_source(self._sources, source_id) for source_id in dict.fromkeys(citation.source_ids)}
         unknown = [source_id for source_id, source in found.items() if source is None]
         links = tuple(self._link(each, found[each.source_id]) for each in citation.references)

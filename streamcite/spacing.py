@@ -1,4 +1,4 @@
-"""What the removal of a marker leaves behind: two blanks, a blank in front of punctuation, empty brackets.
+"""What the removal of a marker leaves behind: two blanks, a blank before punctuation, empty brackets.
 
 By default it stays: exact spacing is what the model wrote, less the markers. `Tidy` is a stage that mends it.
 """
@@ -21,25 +21,25 @@ Spacing: TypeAlias = Literal["exact", "tidy"]
 SNAPSHOT_VERSION = 1
 
 _BRACKETS = {"(": ")", "[": "]", "（": "）", "［": "］", "【": "】", "〔": "〕"}  # noqa: RUF001
-# Behind [] these make a link of it, or the definition of one.
+# After [] these make a link of it, or the definition of one.
 _OF_LINKS = ("(", "[", ":")
 _BLANKS = (" ", "\t", "\xa0", "\u3000")
-# A blank in front of these is dropped. Some languages set one in front of the last four, but then behind the marker.
+# A blank before these is dropped. Some languages set one before the last four, but then after the marker.
 _POINTS = (".", ",")
 _MARKS = (*_POINTS, ";", ":", "!", "?")
 _CLOSING = (")", "]", *"。，、；：！？．）］】〕〉》」』")  # noqa: RUF001
 # What an ASCII mark begins if one of these follows: .NET, .5, :smile:, ![an image], ./path
 _GOES_ON = re.compile(r"[A-Za-z0-9_/\[=-]")
-# A line that holds the mark of a list, quote or heading only: in front of it a blank has a meaning.
+# A line that holds the mark of a list, quote or heading only: before it a blank has a meaning.
 _STRUCTURE = re.compile(r"[ \t>]*(?:[-+*]|#{1,6}|[0-9]{1,9}[.)])?")
 _LINE = 32
 # What may stand at the end of the front: the first blank of it counts if it is single.
 _FRONT = re.compile(r" ?[(\[（［【〔] ?| ")  # noqa: RUF001
 _FRONT_ENDS = frozenset([" ", *_BRACKETS])
-# Behind markers, with a front and without: what comes next matters.
+# After markers, with a front and without: what comes next matters.
 _MAY_GO_ON = re.compile(r" ?[)\]）］】〕]? ?[.,;:!?]?")  # noqa: RUF001
 _MAY_GO_ON_ALONE = re.compile(r"(?: [.,]?)?")
-# More markers than one place has; what is held behind a blank has an end.
+# More markers than one place has; what is held after a blank has an end.
 _MOST = 64
 
 
@@ -50,14 +50,14 @@ class TidyClosed(RuntimeError):
 class Tidy:
     """Mend the spacing where a marker was removed: events in, the same events out, but for blanks and brackets.
 
-    Where markers stood, and nowhere else, it drops one of two blanks, a single blank in front of punctuation, and
-    brackets that have become empty with one blank in front of them. Never dropped: a blank that begins a line or stands
+    Where markers stood, and nowhere else, it drops one of two blanks, a single blank before punctuation, and
+    brackets that have become empty with one blank before them. Never dropped: a blank that begins a line or stands
     beside another on its side of the marker (indentation, Markdown's line break), and brackets of links.
 
     Each character that is dropped becomes an ``OtherMarker`` as an ignored character does, without family and text, so
-    that no input is lost; every ``position`` behind it is that in the new text. The events, adjacent strings joined, do
-    not depend on how the text was cut. What is held is at most one blank, one bracket, markers right behind these, and
-    the few characters behind that decide.
+    that no input is lost; every ``position`` after it is that in the new text. The events, adjacent strings joined, do
+    not depend on how the text was cut. What is held is at most one blank, one bracket, markers right after these, and
+    the few characters after them that decide.
 
     Feed it the events of a parser, or of a `Resolver`, in order.
 
@@ -74,11 +74,11 @@ class Tidy:
         self._words = words
         self._closed = False
         self._front = ""  # the end of the text, as far as it may be dropped
-        self._between: list[AnyEvent] = []  # the markers behind it
+        self._between: list[AnyEvent] = []  # the markers after it
         self._place = False  # whether markers were the last to come
-        self._behind = ""  # the text behind them, until it decides
-        self._line = ""  # how the line begins, in front of what is held
-        self._last = ""  # the character in front of what is held
+        self._behind = ""  # the text after them, until it decides
+        self._line = ""  # how the line begins, before what is held
+        self._last = ""  # the character before what is held
         self._read = self._shown = 0  # the offsets of what is held: in the input, in the new text
         self._removed = 0
 
@@ -230,7 +230,7 @@ class Tidy:
             self._apply((kept, dropped) if dropped <= len(behind) else (len(front), 0), out)
 
     def _apply(self, decision: tuple[int, int], out: list[AnyEvent]) -> None:
-        """Hand out what is held: so much of the front is kept, and so much of what is behind dropped."""
+        """Hand out what is held: so much of the front is kept, and so much of what follows is dropped."""
         kept, dropped = decision
         emptied = 0 <= _bracket(self._front) >= kept
         self._put(self._front[:kept], out)
@@ -329,7 +329,7 @@ def _front(text: str, last: str) -> str:
 
     Args:
         text: the text.
-        last: the character in front of it.
+        last: the character before it.
     """
     if text[-1] not in _FRONT_ENDS:
         return ""
@@ -352,12 +352,12 @@ def _bracket(front: str) -> int:
 
 
 def _decide(front: str, behind: str, last: str, line: str, *, final: bool) -> tuple[int, int] | None:
-    """Say how much of a front is kept, and how much of what is behind the markers is dropped.
+    """Say how much of a front is kept, and how much of what is after the markers is dropped.
 
     Args:
-        front: what stands in front of the markers, as `_front` gives it.
-        behind: the text behind them.
-        last: the character in front of the front.
+        front: what stands before the markers, as `_front` gives it.
+        behind: the text after them.
+        last: the character before the front.
         line: how its line begins.
         final: whether no more text decides.
 
@@ -393,7 +393,7 @@ def _decide(front: str, behind: str, last: str, line: str, *, final: bool) -> tu
 
 
 def _is_mark(text: str, index: int, marks: tuple[str, ...]) -> bool:
-    """Say whether punctuation stands there, of the given or of that which no blank ever stands in front of."""
+    """Say whether punctuation stands there, of the given or of that which no blank ever stands before."""
     if text.startswith(marks, index):
         return not _GOES_ON.match(text, index + 1)
     return text.startswith(_CLOSING, index)

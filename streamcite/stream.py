@@ -1,6 +1,6 @@
 """Iterables of chunks in, events out: `iter_events` for any iterable, `aiter_events` for any asynchronous one.
 
-Both only drive a `CitationParser` and the stages behind it, which hold all state, and close what they were given. One
+Both only drive a `CitationParser` and the stages after it, which hold all state, and close what they were given. One
 piece of the parser stands here again: its test for "no markup, nothing held", which saves a call for each delta that
 has none.
 """
@@ -227,7 +227,7 @@ def _check(text: _Text | None, complete: _Complete) -> None:
 
 
 class _TidyParser:
-    """A parser with a stage behind it that mends the spacing; it is fed every delta, as that must see all text."""
+    """A parser with a stage after it that mends the spacing; it is fed every delta, as that must see all text."""
 
     __slots__ = ("_end", "_idle", "_parser", "_tidy")
 

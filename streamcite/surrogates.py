@@ -13,7 +13,7 @@ def has_surrogates(text: str) -> bool:
 
 
 def replace_surrogates(text: str) -> tuple[str, int]:
-    """Join each high surrogate with the low one behind it, and replace every other by U+FFFD.
+    """Join each high surrogate with the low one after it, and replace every other by U+FFFD.
 
     Args:
         text: any text.

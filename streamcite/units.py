@@ -27,7 +27,7 @@ _LOCATOR = re.compile(r"L([0-9]+)(?:[-‐-―]L?([0-9]+))?")
 # A paragraph ends at blank lines, and at a line that is a heading.
 _BREAK = re.compile(r"\n(?:\s*\n|(?= {0,3}#{1,6}[ \t]))")
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t][^\n]*(?:\n(?:\s*\n)?)?")
-# Where a line that is too large is cut: behind the last sentence, else the last word that fits.
+# Where a line that is too large is cut: after the last sentence, else the last word that fits.
 _PLACES = tuple(map(re.compile, (r"[.!?…][\"'”\u2019»)\]]*\s+|[。\uff01\uff1f]", r"\s+")))
 
 
@@ -37,7 +37,7 @@ class Passage:
 
     Attributes:
         text: the part, exactly.
-        start: its offset, in code points; ``end`` is the offset behind it.
+        start: its offset, in code points; ``end`` is the offset after it.
         first_line, last_line: its lines, counted from 1, where it was asked for by lines; else None.
     """
 
@@ -48,7 +48,7 @@ class Passage:
 
     @property
     def end(self) -> int:
-        """Give the offset just behind the text, in code points."""
+        """Give the offset just after the text, in code points."""
         return self.start + len(self.text)
 
 
@@ -56,7 +56,7 @@ class Lines:
     r"""Number the lines of a text, from 1; iterate over them, each without its end.
 
     Only ``\n`` and ``\r\n`` end a line, since line numbers are a contract between who shows a text and who reads a
-    locator: a lone ``\r``, a form feed or U+2028 is part of its line. Behind the last end there is a line only if
+    locator: a lone ``\r``, a form feed or U+2028 is part of its line. After the last end there is a line only if
     there is text, so that ``""`` has no line, ``"a"`` and ``"a\n"`` have one, ``"a\n\n"`` has two.
 
     Takes 4 bytes a line beside the text.
@@ -86,7 +86,7 @@ class Lines:
         return (self._text[begin : self._end(begin, end)] for begin, end in pairwise(self._bounds))
 
     def has(self, first: int, last: int) -> bool:
-        """Say whether all of these lines are there: not for line 0, one beyond the last, or ``first`` behind ``last``.
+        """Say whether all of these lines are there: not for line 0, one beyond the last, or ``first`` after ``last``.
 
         Args:
             first: the number of the first line, counted from 1.
@@ -169,8 +169,8 @@ def _number(digits: str) -> int:
 def split_blocks(text: str, *, size: int = DEFAULT_SIZE, markdown: bool = False) -> Iterator[Passage]:
     r"""Split a document into blocks that can be cited, in order: as few as fit, cut between paragraphs.
 
-    A paragraph is cut only if it is larger than a block, counted with the headings in front of it and the blank lines
-    round it: then behind a line, else a sentence, else a word, if one ends in the second half of what fits; else
+    A paragraph is cut only if it is larger than a block, counted with the headings before it and the blank lines
+    round it: then after a line, else a sentence, else a word, if one ends in the second half of what fits; else
     anywhere but inside ``\r\n``. No block ends with a heading (a line that begins with one to six ``#``), unless
     nothing follows it, or the headings alone fill a block. Linear in the text.
 
@@ -183,7 +183,7 @@ def split_blocks(text: str, *, size: int = DEFAULT_SIZE, markdown: bool = False)
 
     Returns:
         An iterator over the blocks, none empty. Joined they are the document exactly: blank lines belong to the block
-        in front of them.
+        before them.
 
     Raises:
         ValueError: ``size`` is less than 2.
@@ -254,7 +254,7 @@ def _parts_of(nodes: Sequence[SyntaxTreeNode], lines: Lines, start: int, end: in
 
 
 class _Unit(NamedTuple):
-    """Headings and the part behind them.
+    """Headings and the part after them.
 
     Attributes:
         start, end: their offsets.
@@ -301,7 +301,7 @@ def _cuts(text: str, units: Iterable[_Unit], size: int) -> Iterator[int]:
 
 
 def _cut(text: str, begin: int, end: int, body: int) -> int:
-    """Give the best place to cut behind ``begin``, at ``end`` at the latest, behind ``body`` where that can be."""
+    """Give the best place to cut after ``begin``, at ``end`` at the latest, after ``body`` where that can be."""
     # In the second half, so that looking for a place costs no more than what is put into the block.
     middle = (begin + end + 1) // 2
     middle = body if middle <= body < end else middle

@@ -38,7 +38,7 @@ class Client:
         self._go.set()
 
     async def until(self, what: Callable[["Client"], bool]) -> None:
-        """Wait until a message came behind which something is so."""
+        """Wait until a message came after which something is so."""
         with anyio.fail_after(10):
             while not what(self):
                 self._come = anyio.Event()

@@ -98,7 +98,7 @@ class Peer:
         self.left = Semaphore(0)
 
     def gives(self, *pieces: bytes, ends: bool = True) -> None:
-        """Answer each request with these pieces; without an end behind them nothing comes until the client leaves."""
+        """Answer each request with these pieces; without an end after them nothing comes until the client leaves."""
 
         def answer(exchange: Exchange) -> None:
             exchange.start()

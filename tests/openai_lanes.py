@@ -94,7 +94,7 @@ every_lane = pytest.mark.parametrize("lane", [read_view, aread_view, read_raw, a
 
 
 class Taken:
-    """Note what is handed out; let sources come behind the events of these numbers."""
+    """Note what is handed out; let sources come after the events of these numbers."""
 
     def __init__(self, arrivals: Mapping[str, int], count: int = 0) -> None:
         self.arrivals = arrivals
@@ -120,7 +120,7 @@ def expected(deltas: Sequence[str], arrivals: Mapping[str, int]) -> list[Resolve
 
 
 class Flow(Taken):
-    """Hold chunks for views; no source comes behind an event that says that it does not."""
+    """Hold chunks for views; no source comes after an event that says that it does not."""
 
     def __init__(self, chunks: Sequence[Any], arrivals: Mapping[str, int]) -> None:
         self.chunks = iter(chunks)

@@ -55,7 +55,7 @@ def clean_responses_cited(stream: Any) -> Any:
 
 
 # The third delta gives a citation; where no source has a URL, a chat chunk has no place for it. Three events precede
-# the deltas of a response, and those behind them are handed on.
+# the deltas of a response, and those after them are handed on.
 VIEWS = {
     "chat events": View(chat_events, itself, chat_chunks, [1, 3, 4, 5]),
     "chat parts": View(chat_events, by_parts, chat_chunks, [1, 3, 4, 5]),
@@ -93,7 +93,7 @@ class Stream:
 
 
 class AsyncStream(Stream):
-    """Wait for ever behind the last chunk if it is told to, and take a while to be closed."""
+    """Wait for ever after the last chunk if it is told to, and take a while to be closed."""
 
     def __init__(self, chunks: Sequence[Any], error: BaseException | None = None, *, waits: bool = False) -> None:
         super().__init__(chunks, error)

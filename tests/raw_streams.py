@@ -215,7 +215,7 @@ def told_of(view: Any, items: list[Any], failure: tuple[str, str, Any] | None) -
 
 
 def moments(view: Any, *, parts: bool = False) -> list[Any]:
-    """Tell all that a view tells, behind each of its items."""
+    """Tell all that a view tells, after each of its items."""
     told = []
     for item in view.iter_parts() if parts else view:
         result = view.result

@@ -241,7 +241,7 @@ class _Reader:
                 return self.violated("unclosed", at, family, body, fields, True)
             if not token and self.is_prose(mode, body, i, fields[-1]):
                 # Both kinds of prose finish a strict field: a character that it lacks does, and the
-                # other kind stands behind whitespace, which did.
+                # other kind stands after whitespace, which did.
                 finished = mode == "strict" or item == "\n"
                 return self.violated("unclosed", at, family, body, fields, finished)
             if i + len(item) - at > limit:

@@ -102,7 +102,7 @@ def final_item(item: Item, index: int, status: str, *, parts: bool = True) -> Js
 
 
 def merged(lists: Iterable[Sequence[Json]], order: random.Random | None) -> list[Json]:
-    """Join lists one behind the other, or else in any order that keeps that of each."""
+    """Join lists one after the other, or else in any order that keeps that of each."""
     left = [list(each) for each in lists if each]
     result = []
     while left:
@@ -181,7 +181,7 @@ def indexed(items: Sequence[Item]) -> Iterator[tuple[int, Item]]:
 def stream_of(
     *items: Item, end: str | None = "response.completed", order: random.Random | None = None, numbered: bool = True
 ) -> list[Json]:
-    """Give the events of a response; without an end it stops behind the last item."""
+    """Give the events of a response; without an end it stops after the last item."""
     begun = {**response_of([], "in_progress"), "usage": None}
     events: list[Json] = [{"type": "response.created", "response": begun}]
     events += merged([_item_events(item, index, order) for index, item in indexed(items)], order)

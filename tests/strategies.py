@@ -154,12 +154,12 @@ _PROSE = (
     ),
     *("and so on", "。", "「", "中文", "é", "\N{GRINNING FACE}", "\ud800", "\ue0b0", "\ue203", "\ue206"),
 )
-# What stands before and behind a token in its field.
+# What stands before and after a token in its field.
 _PADDING = st.sampled_from((*[("", "")] * 8, (" ", ""), ("", " "), ("\n", ""), ("", "\n"), ("\t", "  ")))
 _FAULTS = (*["none"] * 5, *["no stop"] * 3, "missing", "doubled", "other", "cut")
 
 
-# Bodies as models write them, and what may stand behind one where its stop should be.
+# Bodies as models write them, and what may stand after one where its stop should be.
 _BODIES = (
     *(
         ["a1"],

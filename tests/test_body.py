@@ -106,7 +106,7 @@ def bodies(draw: st.DrawFn) -> tuple[Grammar, Body, str]:
 
 
 def read(compiled: Grammar, body: Body, text: str, state: int) -> int | None:
-    """Return the field state behind a text in a body, None if it ends there or is not decided at the end."""
+    """Return the field state after a text in a body, None if it ends there or is not decided at the end."""
     i = 0
     while i < len(text):
         found = compiled.open_scanner.in_marker(text, i)

@@ -58,7 +58,7 @@ class LostError(Exception):
 
 
 async def outcome(stream: CleanSSE) -> tuple[bytes, type[Exception] | None]:
-    """Give what came, and the error that came behind it."""
+    """Give what came, and the error that came after it."""
     seen = b""
     try:
         async for piece in stream:

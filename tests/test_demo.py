@@ -334,7 +334,7 @@ def shown_by_the_command(text: str, *, env: Mapping[str, str]) -> Screen:
 
 
 def answer_lines(screen: Screen) -> list[str]:
-    """The lines of the answer: behind the question, before the sources."""
+    """The lines of the answer: after the question, before the sources."""
     return "\n".join(screen.lines[screen.lines.index("") :]).partition("\nSources ")[0].strip("\n").split("\n")
 
 
@@ -593,7 +593,7 @@ def test_bad_use(args: list[str], message: str) -> None:
 
 
 class Ended:
-    """A view that takes nothing behind its end, as each does."""
+    """A view that takes nothing after its end, as each does."""
 
     pause = PATIENCE
 

@@ -15,7 +15,7 @@ from tests.machine import diagram, table
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# Behind each block of a page, so that it is known what printed what.
+# After each block of a page, so that it is known what printed what.
 END = "\x1eend of block\x1e\n"
 
 

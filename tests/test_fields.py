@@ -50,7 +50,7 @@ def test_the_head_of_an_unclosed_marker(args: sc.FormatArgs, fields: list[str], 
     body = grammar_for(CitationFormat(**args)).body("")
     spaced = args.get("spaces_in_fields", False)
     last = fields[-1]
-    # In strict reading whitespace behind a token finishes its field; a field of whitespace alone makes no difference.
+    # In strict reading whitespace after a token finishes its field; a field of whitespace alone makes no difference.
     is_finished = finished or (not spaced and last[-1:].isspace())
     end, tokens = oracle(args).head("spaced" if spaced else "strict", 0, fields, is_finished)
     found, _ = oracle(args).references(tokens)

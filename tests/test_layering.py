@@ -8,8 +8,8 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "streamcite"
 
-# The rooms of the house, a rank a line: data passes them in this order. A room imports rooms in front of it, never one
-# behind it. A new provider, renderer or protocol is a file in its room and changes nothing here.
+# The rooms of the house, a rank a line: data passes them in this order. A room imports rooms before it, never one
+# after it. A new provider, renderer or protocol is a file in its room and changes nothing here.
 ROOMS = [
     *("checks", "json_values", "events", "fields", "body", "grammar", "format", "ids", "surrogates", "urls", "utf16"),
     "sse",

@@ -58,7 +58,7 @@ def test_what_a_marker_says(answer: str, expected: list[Rule]) -> None:
 
 
 def test_a_marker_that_was_prose() -> None:
-    # What no source is called, and no tool's result, may have been words behind a start that means nothing.
+    # What no source is called, and no tool's result, may have been words after a start that means nothing.
     answer = "See \ue200cite\ue202appendix2 and @"
     assert rules(answer) == ["repaired-marker", "unknown-source"]
 
@@ -636,7 +636,7 @@ def test_without_markdown_it_the_error_names_the_extra(monkeypatch: pytest.Monke
 
 
 def examples(text: str, format: CitationFormat = OPENAI) -> list[str]:
-    """Give the answers that instructions show: a sentence and the markers behind it, at the end of a rule."""
+    """Give the answers that instructions show: a sentence and the markers after it, at the end of a rule."""
     rules = [rule.rpartition(": ") for rule in text.split("\n") if format.start in rule]
     return [example for _, colon, example in rules if colon]
 
@@ -674,7 +674,7 @@ def test_no_answer_raises_and_findings_are_within_it(answer: str) -> None:
 
 @given(answers)
 def test_a_position_is_what_the_reader_sees_in_front(answer: str) -> None:
-    shown = ""  # of what stands in front of each character of the input
+    shown = ""  # of what stands before each character of the input
     places = []
     for event in resolve(answer, SOURCES):
         if not isinstance(event, Resolved):

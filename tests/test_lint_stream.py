@@ -151,7 +151,7 @@ def test_what_stands_behind_the_limit_is_not_read(monkeypatch: pytest.MonkeyPatc
             continue
         (too_long,) = (finding for finding in found if finding.rule == "too-long")
         assert (too_long.severity, too_long.end) == ("error", too_long.start)
-        # What is in front of it counts, and a marker that only begins there.
+        # What is before it counts, and a marker that only begins there.
         assert limit <= too_long.start < limit + len(MARKER)
         assert str(limit) in too_long.message
         rest = [finding for finding in found if finding is not too_long]
@@ -179,7 +179,7 @@ def test_an_answer_without_an_end_is_told_once_and_not_kept(monkeypatch: pytest.
     after, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert after - before < 50_000
-    # What becomes known of a citation in front of that is still told.
+    # What becomes known of a citation before that is still told.
     sources["late1"] = Source("late1", "one")
     assert told(stage.feed(resolver.feed([]))) == ["unknown-lines"]
     assert told(stage.close()) == ["unknown-source"]

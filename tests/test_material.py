@@ -17,7 +17,7 @@ TAGS = CitationFormat(start="<|cite|>", delimiter="<|sep|>", stop="<|end|>")
 
 
 def shown(source: Source, format: CitationFormat = OPENAI) -> str:
-    """The text of a source as a model is shown it, without what stands in front of it."""
+    """The text of a source as a model is shown it, without what stands before it."""
     material = str(render_tool_result([dataclasses.replace(source, unit="document")], format=format))
     return material.split("\n\n", 1)[1]
 

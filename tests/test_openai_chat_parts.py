@@ -38,7 +38,7 @@ DELTAS = st.sampled_from(
 
 @st.composite
 def conversations(draw: st.DrawFn) -> list[Shape]:
-    """Draw chunks of two choices with several texts each, that may end anyhow, and go on behind their ends."""
+    """Draw chunks of two choices with several texts each, that may end anyhow, and go on after their ends."""
     shapes = []
     for _ in range(draw(st.integers(0, 12))):
         names = draw(st.lists(st.sampled_from(list(NAMES)), unique=True, max_size=2))

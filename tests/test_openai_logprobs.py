@@ -119,7 +119,7 @@ def test_each_entry_comes_with_its_text(kind: str) -> None:
 
 @both
 def test_entries_of_held_text_wait_until_it_is_shown(kind: str) -> None:
-    # Behind the start may come a family name: "cita" is held, until "l" could still be one, and " " cannot.
+    # After the start may come a family name: "cita" is held, until "l" could still be one, and " " cannot.
     shapes = [chunk(with_logprobs(text)) for text in ("a\ue200", "cita", "l", " b")]
     cleaned = [plain(each) for each in clean_chat(given_as(kind, shapes))]
     assert [(each["choices"][0]["delta"]["content"], tokens_of([each])) for each in cleaned] == [

@@ -269,7 +269,7 @@ async def test_closing_in_the_block_frees_the_connection_there(
 
 
 def test_a_connection_is_used_again_behind_the_end(peer: Peer, client: OpenAI) -> None:
-    # Of chat completions only if no [DONE] comes: behind that the client's own stream reads no further either.
+    # Of chat completions only if no [DONE] comes: after that the client's own stream reads no further either.
     peer.gives(answer_of(RESPONSES))
     for _ in range(3):
         assert outcome(opened(RESPONSES, client)).complete
@@ -296,7 +296,7 @@ async def test_an_async_connection_is_used_again_behind_the_end(peer: Peer, api:
 
 @pytest.mark.anyio
 async def test_a_body_that_never_ends_is_not_waited_for(peer: Peer, anyio_backend: str) -> None:
-    """Behind [DONE] the server keeps silent, or goes on for ever."""
+    """After [DONE] the server keeps silent, or goes on for ever."""
 
     def babble(exchange: Exchange) -> None:
         exchange.start()

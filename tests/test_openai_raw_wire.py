@@ -94,7 +94,7 @@ def test_other_texts_than_the_answer(aimock: Aimock, api: Api) -> None:
         assert seen.items
 
 
-# In front of the text, in it, where a character is cut in two, and at each piece of the marker.
+# Before the text, in it, where a character is cut in two, and at each piece of the marker.
 @every_api
 @pytest.mark.parametrize("chunks", range(1, 16, 2))
 def test_a_cut_connection(aimock: Aimock, api: Api, chunks: int) -> None:

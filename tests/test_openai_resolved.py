@@ -114,7 +114,7 @@ def test_plain_text_is_handed_out_as_it_came_unless_a_citation_is_pending(
         lane(api, "dict", chunks_of(api, [*plain, cite(A.id), *plain]), items.append, sources=POOL, parts=parts)
         events = [item[1] if parts else item for item in items]
         assert taken.count(1) == 1  # the citation
-        assert len(taken) <= 4  # and that nothing is behind it, and at the end
+        assert len(taken) <= 4  # and that nothing is after it, and at the end
         assert [str(event) for event in events] == [*plain, "", *plain]
         taken.clear()
 
@@ -173,7 +173,7 @@ def test_any_response(items: list[Item], order: Any, known: set[str], typed: boo
     events: list[Any] = []
     read_view("responses", kind, chunks, events.append, sources=sources)
     answer = [part.raw for part in view.result.answer if part.raw]
-    # Texts that interleave are handed out one behind the other; which is first is not asked here.
+    # Texts that interleave are handed out one after the other; which is first is not asked here.
     orders = [answer] if order is None else itertools.permutations(answer)
     assert any(joined(events) == told(texts, sources) for texts in orders)
 

@@ -255,7 +255,7 @@ def test_text_may_come_in_any_of_its_places(shape: Any, items: list[Item], data:
     events = stream_of(*items)
     last = events.pop()
     kept = [event for event in events if event["type"].endswith("added") or data.draw(st.booleans())]
-    # A text of which deltas are missing in between is another text; so all behind a missing one go, too.
+    # A text of which deltas are missing in between is another text; so all after a missing one go, too.
     gone: set[tuple[Any, ...]] = set()
     shown = []
     for event in events:
@@ -349,7 +349,7 @@ SILENT: list[Json] = [
     {"type": "response.in_progress", "response": {"output": None}},
     {"type": "response.queued"},
 ]
-# They bring no text either, but tell that the answer went on behind a text that ended.
+# They bring no text either, but tell that the answer went on after a text that ended.
 TELLING: list[Json] = [
     {**DELTA, "delta": 5},
     {"type": "response.unheard_of.delta", "delta": "no"},

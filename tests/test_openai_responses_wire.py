@@ -176,7 +176,7 @@ def check_snapshots(events: list[Any], *, by_parts: bool) -> None:
         second = responses_events(behind(events, snapshot), snapshot=snapshot)
         assert taken + list(steps(second)) == whole
         assert second.result.complete == result.result.complete
-    # And once more behind each event that was read, whether it gave anything or not.
+    # And once more after each event that was read, whether it gave anything or not.
     for count in range(len(events) + 1):
         first = responses_events(iter(events[:count]))
         first_events: list[Any] = []
@@ -192,7 +192,7 @@ class Stopped(BaseException):
 
 
 def iter_until_read(events: list[Any], taken: list[Any], *, by_parts: bool) -> Any:
-    """Read all events, but not the end behind them."""
+    """Read all events, but not the end after them."""
 
     def chunks() -> Iterator[Any]:
         yield from events
@@ -310,7 +310,7 @@ def test_what_is_no_snapshot_is_a_value_error(snapshot: Any) -> None:
 
 @pytest.fixture
 def breaking(peer: Peer) -> Peer:
-    """Give half an answer, behind which comes what the model's name says, or the connection is cut."""
+    """Give half an answer, after which comes what the model's name says, or the connection is cut."""
     begun = body(stream_of(message("It lasts.", UNCLOSED))[:5], done=False)
     last = {"error": '{"error": {"message": "overloaded"}}', "no JSON": '{"type', "end": "[DONE]"}
     peer.gives_by_model({"cut": (begun, True)} | {name: (begun + encode(text), False) for name, text in last.items()})

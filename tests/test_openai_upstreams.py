@@ -221,7 +221,7 @@ def test_a_stop_that_was_left_out(aimock: Aimock, views: Views, reader: Any, rea
     assert shown(reader(aimock, views, model, views.objects, 10), views.api) == clean(UNCLOSED)
 
 
-# In front of the text, in it, where a character is cut in two, and at each piece of the marker.
+# Before the text, in it, where a character is cut in two, and at each piece of the marker.
 @pytest.mark.parametrize(
     ("chunks", "reader"),
     [*((chunks, read_sync) for chunks in range(1, 16)), *((8, reader) for reader in READERS.values())],

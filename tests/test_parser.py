@@ -99,7 +99,7 @@ def test_case_read_twice(case: Case) -> None:
 
 
 def test_what_follows_a_marker_decides_though_it_was_read_before() -> None:
-    # The start holds the stop: whether "<<|" is one character and a stop, or begins a start, is known only behind it.
+    # The start holds the stop: whether "<<|" is one character and a stop, or begins a start, is known only after it.
     nasty = CitationFormat(**sc.NASTY, source_id="[a-z0-9<]+")
     closed, unclosed = "<<|xc|a1<<|y", "<<|xc|a1<<|xc|b2<|"
     expected = [

@@ -39,7 +39,7 @@ def most_held(fmt: Fmt, options: sc.Options) -> int:
     """Return how many characters may be held: the limit, or start and 32 letters, plus one incomplete token."""
     marker: int = options.get("max_marker", 4096)
     limit: int = max(marker, options.get("max_payload", max(65536, marker)))
-    # The delimiter behind a long family may pass a low limit too; only what follows it decides the reason.
+    # The delimiter after a long family may pass a low limit too; only what follows it decides the reason.
     return max(limit, len(fmt.start) + 32 + len(fmt.delimiter)) + max(map(len, fmt.tokens)) - 1
 
 

@@ -39,7 +39,7 @@ async def read_late(end: str, sent: bytes) -> bytes:
     async with asyncio.timeout(PATIENCE), Upstream(RelayConfig(upstream=url, read_timeout=0.3)) as upstream:
         found = await upstream.ask("POST", "/", b"", [], b"", decoded=True)
         await asyncio.sleep(0.5)
-        with pytest.raises(CutError):  # noqa: PT012  # behind all that came
+        with pytest.raises(CutError):  # noqa: PT012  # after all that came
             while data := await found.next():
                 got += data
         found.close()

@@ -38,7 +38,7 @@ def screen(output: str) -> Screen:
 
 
 def shown(feeds: Iterable[Iterable[ResolvedEvent]]) -> Screen:
-    """The screen behind an answer that was drawn after each feed."""
+    """The screen after an answer that was drawn after each feed."""
     renderer, output = TerminalRenderer(), ""
     for events in feeds:
         output += renderer.feed(events) + renderer.draw()

@@ -110,7 +110,7 @@ def told(events: Iterable[Event], arrivals: Mapping[str, int]) -> list[ResolvedE
 def fed(events: Iterable[Event], arrivals: Mapping[str, int], stops: Collection[int] = ()) -> list[ResolvedEvent]:
     """Return what a resolver gives of events where each source comes just before the event with its number.
 
-    At the stops another resolver takes its place, just before or just behind the sources that come there.
+    At the stops another resolver takes its place, just before or just after the sources that come there.
     """
     sources: dict[str, Source] = {}
     resolver = Resolver(sources)

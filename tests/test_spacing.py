@@ -42,7 +42,7 @@ def shown(answer: str) -> str:
         ("word @ \nnext", "word \nnext"),
         ("| a @ | b |", "| a | b |"),
         ("語 @\u3000次", "語\u3000次"),
-        # A blank in front of punctuation.
+        # A blank before punctuation.
         ("word @.", "word."),
         ("word @, so", "word, so"),
         ("word @; so", "word; so"),

@@ -31,7 +31,7 @@ every_way = pytest.mark.parametrize("written", WRITTEN.values(), ids=WRITTEN)
 
 
 def lines_of(data: bytes) -> list[bytes]:
-    """Give the lines in any order, without empty ones: a comment passes in front of its frame where that is cut."""
+    """Give the lines in any order, without empty ones: a comment passes before its frame where that is cut."""
     return sorted(filter(None, data.splitlines()))
 
 

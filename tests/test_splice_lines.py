@@ -227,7 +227,7 @@ def test_a_plain_event_is_not_looked_at_closely(marker: str, monkeypatch: pytest
     plain, naming = frame("So long."), frame("An annotation.")
     for data in [plain, naming, plain]:
         assert splice.feed(data) is data
-    # Annotations of the server are moved, behind what is removed.
+    # Annotations of the server are moved, after what is removed.
     assert looked == ([naming] if marker else [])
 
 

@@ -189,7 +189,7 @@ async def test_an_error_in_async_closing_is_seen_and_all_are_closed(
 
 
 def waiting(kind: type[Any]) -> type[Any]:
-    """Return a kind of source that waits for ever behind its last chunk, and says when."""
+    """Return a kind of source that waits for ever after its last chunk, and says when."""
 
     class Waiting(kind):  # type: ignore[misc]
         def __init__(self, chunks: Iterable[Any]) -> None:

@@ -153,7 +153,7 @@ def test_markers_stand_where_the_guide_wants_them(answer: RecordedAnswer) -> Non
     outside_code = re.sub(r"```python\n.*?\n```\n", "", answer.text, flags=re.DOTALL)
     assert outside_code.count("\ue200") == answer.text.count("\ue200")
     before = {answer.text[match.start() - 1] for match in re.finditer("\ue200", answer.text)}
-    assert before <= set(".:。\ue201\ue202")  # behind punctuation, another marker or, malformed by design, inside one
+    assert before <= set(".:。\ue201\ue202")  # after punctuation, another marker or, malformed by design, inside one
 
 
 def test_the_files_can_be_read_in_an_editor() -> None:

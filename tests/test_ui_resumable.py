@@ -164,7 +164,7 @@ async def test_a_producer_stops_when_the_last_reader_leaves(new_store: NewStore)
             async with anyio.create_task_group() as readers:
                 readers.start_soon(read, 0.1)
                 readers.start_soon(read, 0.8)
-            assert not outcomes  # behind more than the grace: somebody has read
+            assert not outcomes  # after more than the grace: somebody has read
     assert outcomes == [False]
     assert answer.closed
     assert BROKEN_OFF in (await read_all(store, "a"))[-1]

@@ -40,7 +40,7 @@ class Api(NamedTuple):
     create: Callable[[Any, str], Any]
     delta: Callable[[Any], str | None]
     end: Callable[[Any], str | None]
-    opening: int  # chunks or events in front of the text
+    opening: int  # chunks or events before the text
 
 
 def create_chat(client: Any, model: str) -> Any:

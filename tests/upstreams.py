@@ -81,7 +81,7 @@ class Aimock(Upstream):
         return self.answer(text, **_pause(after_chunks), disconnectAfterMs=100, **options)
 
     def answer_stalled(self, text: str, *, after_chunks: int, **options: Any) -> str:
-        """Give an answer that stops, with the connection open, behind so many chunks."""
+        """Give an answer that stops, with the connection open, after so many chunks."""
         return self.answer(text, **_pause(after_chunks), **options)
 
 
@@ -96,7 +96,7 @@ class Llmock(Upstream):
 
         Args:
             text: The whole text. Each chunk is one word with the white space round it.
-            fault: What becomes of a stream behind so many chunks: `truncate`, a clean end that is none; `malformed`,
+            fault: What becomes of a stream after so many chunks: `truncate`, a clean end that is none; `malformed`,
                 one chunk of half its JSON; `disconnect`, a cut connection; `stall`, nothing more.
             after_chunks: Counted from the first chunk of the stream.
             reply: More fields of a `reply`: `finish_reason`, `tool_calls`.

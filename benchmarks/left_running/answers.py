@@ -32,7 +32,7 @@ KEEP = 300.0  # seconds: longer than anybody takes to read an answer
 def answers(upstream: str, silence: float, redis: str, seed: int, lease: float) -> AtRest:
     """Make an application whose answers survive a reload, in Redis."""
     client = Redis(unix_socket_path=redis)
-    # A connection is closed behind its answer, so that none stays.
+    # A connection is closed after its answer, so that none stays.
     http = HTTPX.AsyncClient(limits=HTTPX.Limits(max_keepalive_connections=0), timeout=HTTPX.Timeout(10, read=silence))
     model = AsyncOpenAI(base_url=upstream, api_key="any", max_retries=0, http_client=http)
 

@@ -63,7 +63,7 @@ async def request(
     body: bytes = b"",
     slow: bool = False,
 ) -> AsyncIterator[Response]:
-    """Make a request, on a connection of its own, which is closed behind the block, read or not.
+    """Make a request, on a connection of its own, which is closed after the block, read or not.
 
     Args:
         method: in capitals.

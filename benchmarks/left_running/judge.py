@@ -53,7 +53,7 @@ class Read:
         ended: whether the server says that there are no more.
         missing: whether it says that there is no such answer.
         visits: how often the reader has come.
-        stopped: whether a visit has ended as HTTP says, but in front of the answer's end.
+        stopped: whether a visit has ended as HTTP says, but before the answer's end.
     """
 
     events: list[ServerSentEvent] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""The load of the soak: rounds of streams, with a rest behind each in which nothing may stay of them."""
+"""The load of the soak: rounds of streams, with a rest after each in which nothing may stay of them."""
 
 from __future__ import annotations
 

@@ -44,8 +44,8 @@ class Plan:
         api: the one that it is of.
         fault: what becomes of it.
         frames: the whole answer on the wire.
-        sent: how many of them are sent in front of the fault.
-        rest: what is sent behind them: half a frame, an error, or nothing.
+        sent: how many of them are sent before the fault.
+        rest: what is sent after them: half a frame, an error, or nothing.
         pieces: how many bytes go into each write, again and again.
         pause: seconds between two writes.
     """

@@ -110,7 +110,7 @@ def _costs(programs: Mapping[str, Program], passes: int, loads: Mapping[str, Map
                 sizes[name] = read(program.port, **wanted)
                 events = wanted["streams"] * wanted["events"]
                 spent[name] = min(spent[name], (program.cpu() - before) / events)
-        # The markers are gone, and no more; the first of an answer stands behind 50 events.
+        # The markers are gone, and no more; the first of an answer stands after 50 events.
         assert 0.75 < sizes["relay"] / sizes["pump"] < (0.99 if load["events"] > FIRST_MARKER else 1.05)
         pump, ours = spent["pump"], spent["relay"]
         yield Figure(f"relay / pump: {kind}", ours / pump, of_pump, _bar(kind, "streamcite"))

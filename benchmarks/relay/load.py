@@ -101,9 +101,9 @@ def read(
     Args:
         port: of the relay.
         path: that is asked for.
-        shown: what a message in front of the question holds, if there is one.
+        shown: what a message before the question holds, if there is one.
         streams: how many at once.
-        each: how many one behind the other.
+        each: how many one after the other.
         events: of one stream.
         every: seconds between two writes of the upstream.
         within: seconds in which all streams have begun; 0: between two writes.

@@ -13,7 +13,7 @@ from streamcite.lint import Finding
 
 from .output import Output
 
-# How much of a long line is shown, and how much of that in front of what is wrong.
+# How much of a long line is shown, and how much of that before what is wrong.
 _SHOWN, _BEFORE = 96, 48  # code points
 
 _COLOURS = {"error": "red", "warning": "yellow"}

@@ -99,7 +99,7 @@ async def watch(view: View, reading: Coroutine[Any, Any, None]) -> None:
                 view.draw()
             task.result()
         finally:
-            task.cancel()  # or what has just come would be fed to the view behind an interrupt, which closes it
+            task.cancel()  # or what has just come would be fed to the view after an interrupt, which closes it
 
 
 def _reason(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""What ``--help`` says of each command. Click fills no paragraph behind a backspace."""
+"""What ``--help`` says of each command. Click fills no paragraph after a backspace."""
 
 STREAMCITE = """\
 Read the citation markers in what a language model writes.

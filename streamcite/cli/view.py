@@ -69,7 +69,7 @@ class Plain:
     Args:
         renderer: it.
         output: where to.
-        end: what is written at the end of an answer behind which the renderer writes nothing.
+        end: what is written at the end of an answer after which the renderer writes nothing.
         controls: whether control codes in the answer are written; else U+FFFD stands for each.
     """
 

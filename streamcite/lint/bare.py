@@ -11,7 +11,7 @@ from streamcite.ids import RESULT_ID
 
 from .findings import Finding, Spot
 
-# A letter or digit of a script that sets blanks between words: in others an id may stand right behind a word.
+# A letter or digit of a script that sets blanks between words: in others an id may stand right after a word.
 _CHARACTER = (
     r"[^\W_\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
     r"\uff00-\uffef\U00020000-\U0003ffff]"
@@ -76,7 +76,7 @@ class _Stretch:
         self._start = start
         self._position = position
         self._length = 0  # of what was read
-        self._unread: list[str] = []  # what stands behind the last blank, and may go on
+        self._unread: list[str] = []  # what stands after the last blank, and may go on
         self._found: list[tuple[int, int]] = []  # the begin and end of each id in it, by their form
 
     def read(self, text: str) -> list[Finding]:
@@ -178,5 +178,5 @@ def _words_with_digits(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_whole(text: str, begin: int, end: int) -> bool:
-    """Say whether no letter or digit goes on in front or behind; an underscore may be emphasis."""
+    """Say whether no letter or digit goes on before or after; an underscore may be emphasis."""
     return not (_BEFORE.search(text, max(begin - 3, 0), begin) or _BEHIND.match(text, end, end + 3))

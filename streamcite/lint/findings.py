@@ -37,12 +37,12 @@ Rule: TypeAlias = Literal[
 - ``in-code``: a marker in a fenced or indented block of code, or a span of it.
 - ``in-emphasis``: a marker in bold or italic text.
 - ``on-fence-line``: a marker on the line that closes a fence.
-- ``before-punctuation``: a marker right in front of one of ``. , ; : ! ?``, or of the same in Chinese and Japanese,
-  where none stands before it; behind a blank not one that begins a word, such as ``.NET``.
+- ``before-punctuation``: a marker right before one of ``. , ; : ! ?``, or of the same in Chinese and Japanese,
+  where none stands before it; after a blank not one that begins a word, such as ``.NET``.
 - ``alone``: a line with nothing but markers.
-- ``all-at-end``: three or more citations, all behind the last of several paragraphs.
+- ``all-at-end``: three or more citations, all after the last of several paragraphs.
 - ``uncited``: sources that may be cited were given, but the answer has no citation, nor what is left of one.
-- ``too-long``: the answer goes on behind what is read of one; the finding is the point from which on nothing was.
+- ``too-long``: the answer goes on after what is read of one; the finding is the point from which on nothing was.
 
 Source: the guide, elements 4 and 5; ``too-long`` is a limit of this library.
 """

@@ -43,12 +43,12 @@ class LinterClosed(RuntimeError):
 class Linter:
     """Find where one answer breaks the rules of citing: events in, findings out.
 
-    What a marker itself says, what stands right behind it, and ids of the form ``turn0file1`` in the text are reported
+    What a marker itself says, what stands right after it, and ids of the form ``turn0file1`` in the text are reported
     while the answer streams. What takes the Markdown of the answer, or sources that may still come, is reported at the
     end, until which the text is kept. Linear in the answer; nothing in it ever raises.
 
     Of an answer longer than `MAX_ANSWER` code points the rest is not read: a finding ``too-long`` says where, and what
-    is reported at the end is only what the sources tell of citations in front of that.
+    is reported at the end is only what the sources tell of citations before that.
 
     Args:
         sources: what citations point to, by source id; it may grow, as for `Resolver`. None: no id is looked up, unless
@@ -128,7 +128,7 @@ class Linter:
         return _sorted(findings)
 
     def _read_event(self, event: AnyEvent) -> list[Finding]:
-        """Read an event, as far as it stands in front of the limit."""
+        """Read an event, as far as it stands before the limit."""
         room = max(MAX_ANSWER - self._read, 0)
         if isinstance(event, str):
             fits, event = len(event) <= room, event[:room]

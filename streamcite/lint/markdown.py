@@ -1,6 +1,6 @@
 """Where in a Markdown text a citation stands: in code, in emphasis, on a fence, alone in its line.
 
-The text is what the reader sees, without markers, since one that is left in changes the blocks: behind a closing fence
+The text is what the reader sees, without markers, since one that is left in changes the blocks: after a closing fence
 it opens it again. Inside a line a marker that was cut out may have changed what is left, too: see `_places`.
 """
 

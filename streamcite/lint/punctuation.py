@@ -1,4 +1,4 @@
-"""Markers that stand in front of the punctuation that they belong behind."""
+"""Markers that stand before the punctuation that they belong after."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from .findings import Finding, Spot
 _ASCII = frozenset(".,;:!?")
 _MARKS = _ASCII | frozenset("。，、；：！？．")  # noqa: RUF001  # marks of Chinese and Japanese
 _BLANKS = " \t\xa0\u3000"
-_EMPHASIS = "*_~"  # a reader does not see these in front of a marker
+_EMPHASIS = "*_~"  # a reader does not see these before a marker
 # In Markdown no exclamation mark, but what opens an image.
 _IMAGE = "!["
-# Behind a blank these begin a word, and end none: .NET, .5, :smile:, ./path, !=
+# After a blank these begin a word, and end none: .NET, .5, :smile:, ./path, !=
 _WORD = re.compile(r"[.,;:!?][A-Za-z0-9_/=-]")
 _MESSAGE = "Move the marker behind the punctuation that follows it."
 
 
 class Punctuation:
-    """Look at what stands on either side of markers, one right behind the other or alone."""
+    """Look at what stands on either side of markers, one right after the other or alone."""
 
     def __init__(self) -> None:
         self._before = ""  # the last character of the text that is no blank, nor a mark of emphasis
         self._apart = True  # whether a blank, or nothing, stands at its end
         self._markers: list[Spot] = []  # those at its end
-        self._waiting = ""  # what may begin something else behind them
+        self._waiting = ""  # what may begin something else after them
 
     def mark(self, spot: Spot) -> list[Finding]:
         """Take a marker."""

@@ -21,7 +21,7 @@ def paragraph_anchors(content: str, lines: Sequence[str], begin: int, end: int) 
         content: what its inline token holds.
         lines: those of the text.
         begin: the number of its first line.
-        end: the number of the line behind its last.
+        end: the number of the line after its last.
     """
     anchors = {}
     parts = iter(content.split("\n"))
@@ -37,7 +37,7 @@ def paragraph_anchors(content: str, lines: Sequence[str], begin: int, end: int) 
 
 
 def heading_anchors(content: str, lines: Sequence[str], begin: int, _: int) -> dict[int, Anchor]:
-    """Find the content of a heading again, as `paragraph_anchors` does: it stands behind the first run of ``#``."""
+    """Find the content of a heading again, as `paragraph_anchors` does: it stands after the first run of ``#``."""
     line = lines[begin]
     level = line.index("#")
     level += len(line[level:]) - len(line[level:].lstrip("#"))
@@ -47,7 +47,7 @@ def heading_anchors(content: str, lines: Sequence[str], begin: int, _: int) -> d
 def code_anchors(content: str, lines: Sequence[str], begin: int, _: int) -> dict[int, Anchor]:
     """Find the lines of a block of code again, as `paragraph_anchors` does.
 
-    Where a tab in front of one was cut in two, its content has more blanks than the text.
+    Where a tab before one was cut in two, its content has more blanks than the text.
     """
     anchors, offset = {}, 0
     for number, part in enumerate(content.split("\n"), begin):
@@ -69,7 +69,7 @@ class Row:
     def __init__(self, line: str, contents: Sequence[str], *, is_head: bool) -> None:
         pipes = [found.start() for found in _PIPE.finditer(line)]
         self._bounds = [0, *(pipe + 1 for pipe in pipes), len(line) + 1]
-        # A pipe in front of the first cell: only a head may stand behind the mark of a list, but has all of its cells.
+        # A pipe before the first cell: only a head may stand after the mark of a list, but has all of its cells.
         blank_end = not line[self._bounds[-2] :].strip()
         self._leading: bool = (
             len(pipes) - blank_end == len(contents) if is_head else not line[: self._bounds[1] - 1].strip(" \t>")
@@ -89,4 +89,4 @@ class Row:
         """Give where in the content of a cell a column is."""
         begin, length, pipes = self._cells[number]
         offset = min(max(column - begin, 0), length)
-        return offset - bisect_left(pipes, offset)  # less the backslashes of the pipes in front of it
+        return offset - bisect_left(pipes, offset)  # less the backslashes of the pipes before it

@@ -1,6 +1,6 @@
 """Where a point of a text stands in its Markdown: in which block, and where in the content of that.
 
-The text is what the reader sees, without markers: one that is left in changes the structure (behind a closing fence it
+The text is what the reader sees, without markers: one that is left in changes the structure (after a closing fence it
 opens it again, beside emphasis it may undo it). markdown-it-py says what the blocks are; this finds the content of a
 block's lines again in the text, which it does not say.
 """
@@ -46,7 +46,7 @@ class Leaf:
     Attributes:
         kind: ``text`` is a paragraph or an underlined heading; ``cell``, one of a table.
         token: that of its content.
-        begin, end: its first line, and the one behind its last, from 0.
+        begin, end: its first line, and the one after its last, from 0.
         is_paragraph, is_head: what of a text, and of a cell, it is.
         is_closed: whether a fence has a line that closes it, once that was asked.
         anchors: those of its lines, once they were asked for.

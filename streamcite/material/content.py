@@ -29,7 +29,7 @@ class About(NamedTuple):
 
     Attributes:
         fields: title, URL and date, as far as they are known.
-        end: where the text begins: behind them, and behind an empty line.
+        end: where the text begins: after them, and after an empty line.
         parted: whether there is an empty line.
     """
 
@@ -39,7 +39,7 @@ class About(NamedTuple):
 
 
 def write_about(source: Source) -> str:
-    """Write the lines in front of a text: those of what is known."""
+    """Write the lines before a text: those of what is known."""
     known = ((label, getattr(source, name)) for name, label in _LABELS.items())
     return "".join(f"{label}: {value}\n" for label, value in known if value is not None)
 
@@ -56,7 +56,7 @@ def read_about(content: str) -> About:
 
 
 def write_text(source: Source) -> str:
-    """Write a text by its unit, behind an empty line, which is left out where there is no line to show."""
+    """Write a text by its unit, after an empty line, which is left out where there is no line to show."""
     match source.unit:
         case "lines":
             return f"\n{_write_lines(source.text)}" if source.text else ""
@@ -71,7 +71,7 @@ def read_source(id: str, content: str, unlabelled: SourceUnit) -> Source:
 
     Args:
         id: its id.
-        content: all that stands behind it.
+        content: all that stands after it.
         unlabelled: what the text is if it has neither numbered lines nor a label.
 
     Raises:
@@ -127,7 +127,7 @@ def _read_lines(body: str) -> str | None:
     text = join(lines())
     if not end:
         return None
-    # Where more follows, the line break in front of it, or of the empty line in front of it, is none of the text.
+    # Where more follows, the line break before it, or of the empty line before it, is none of the text.
     return text.removesuffix("" if end == len(body) or body.startswith("\n\n", end) else "\n")
 
 

@@ -52,7 +52,7 @@ class Material:
 def render_tool_result(
     sources: Iterable[Source] | Mapping[str, Source], *, format: CitationFormat = OPENAI
 ) -> Material:
-    """Show sources as the result of a tool, each behind its citation marker.
+    """Show sources as the result of a tool, each after its citation marker.
 
     A source is a line ``Citation Marker:`` with a marker that holds its id; the lines ``Title:``, ``URL:`` and
     ``Updated:``, where known; an empty line; and by its ``unit`` its ``lines``, each with its number as in ``[L1] ``,
@@ -109,7 +109,7 @@ def render_messages(
 def render_blocks(sources: Iterable[Source] | Mapping[str, Source], *, format: CitationFormat = OPENAI) -> Material:
     """Show sources as blocks of context, each between ``<BLOCK id="block1">`` and ``</BLOCK>``.
 
-    In a block stand the lines ``Title:``, ``URL:`` and ``Updated:`` with an empty line behind them, where known, and
+    In a block stand the lines ``Title:``, ``URL:`` and ``Updated:`` with an empty line after them, where known, and
     the text as it is, whatever its unit: blocks have no numbered lines. One that is not citable has no id. What is made
     safe is as in `render_tool_result`.
 

@@ -1,6 +1,6 @@
 r"""What a source says, made safe to show: it can forge no citation, header, label or id, and cannot close its block.
 
-What would be read as one of these gets an escape in front of it or behind its first character, such as ``\[L1] `` or
+What would be read as one of these gets an escape before it or after its first character, such as ``\[L1] `` or
 ``<\/BLOCK>``: a visible character that no token of the format holds. So nothing is lost, nothing that was broken can
 come together again, and what is safe stays as it is. Only a token of one character is replaced. Linear in the text.
 """
@@ -76,7 +76,7 @@ class Guard:
         self._escape = _unused("\\", taken)
         self._substitute = _unused("\ufffd", taken)
         self._characters = [token for token in tokens if len(token) == 1]
-        # Each occurrence is broken behind its first character, also where several overlap.
+        # Each occurrence is broken after its first character, also where several overlap.
         broken = (f"{re.escape(token[0])}(?={re.escape(token[1:])})" for token in tokens if token[1:])
         self._inline: list[_Rule] = [*(_rule("token", re.compile(pattern)) for pattern in broken), *_INLINE]
         self._is_id = re.compile(format.source_id).fullmatch
@@ -96,7 +96,7 @@ class Guard:
         return safe, [*([Found("line break", count, 1)] if count else []), *found]
 
     def _guard(self, text: str, rules: Iterable[_Rule]) -> tuple[str, list[Found]]:
-        text = "\n" + text  # so that every line has one in front of it
+        text = "\n" + text  # so that every line has one before it
         found: list[Found] = []
         for token in self._characters:
             if count := text.count(token):

@@ -19,7 +19,7 @@ from streamcite.source import Source
 from .content import read_source
 from .safe import BRACKETED, LINE_ENDS, guard_for
 
-# What opens a source in a line of its own; each line has a newline in front of it.
+# What opens a source in a line of its own; each line has a newline before it.
 _LINE = re.compile(
     rf"\n[ \t]*+(?:Citation[ \t]*+Marker[ \t]*+:(?P<marker>[^\n]*)|{BRACKETED}[ \t\r]*+(?=\n|\Z))", re.IGNORECASE
 )
@@ -29,17 +29,17 @@ _TAG = re.compile(r"<\s*+(?P<close>/\s*+)?+BLOCK(?![\w-])", re.IGNORECASE)
 _OWN_TAG = re.compile(rf'(?<=\n)<BLOCK id="(?P<id>[^{LINE_ENDS}]{{1,4096}})">(?=\r?(?:\n|\Z))')
 _TAG_END = re.compile("[^<>\n]*>")
 _TAG_ID = re.compile(r"""\sid\s*+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
-# Of a line behind "Citation Marker:", what is parsed: what may stand in front of a marker, and the longest one.
+# Of a line after "Citation Marker:", what is parsed: what may stand before a marker, and the longest one.
 _MARKER_LINE = 2 * DEFAULT_MAX_MARKER
 
 _IsId: TypeAlias = Callable[[str], bool]
 
 
 class _Opening(NamedTuple):
-    """Where a source begins, or what else ends the one in front of it.
+    """Where a source begins, or what else ends the one before it.
 
     Attributes:
-        start: the newline in front of the line that opens it, or for a block inside a line its tag.
+        start: the newline before the line that opens it, or for a block inside a line its tag.
         end: where its content begins.
         id: its id; None if what follows cannot be cited.
         bracketed: whether it is opened by ``【id】``.
@@ -61,7 +61,7 @@ def read_text(text: str, format: CitationFormat, *, whole: bool = False) -> Iter
         format: what a marker looks like.
         whole: whether a text in none of the forms is one source if it holds an id in brackets.
     """
-    text = "\n" + text  # so that every line has one in front of it
+    text = "\n" + text  # so that every line has one before it
     openings = _openings(text, format)
     first = list(islice(openings, 2))
     if whole and _is_whole(text, first):
@@ -77,7 +77,7 @@ def read_text(text: str, format: CitationFormat, *, whole: bool = False) -> Iter
             yield _read_block(opening.id, text[opening.end : opening.close[0]])
         else:
             content = text[opening.end : end]
-            # Between two sources stands an empty line; its end is in front of the second.
+            # Between two sources stands an empty line; its end is before the second.
             content = content.removesuffix("\n") if end else content
             yield read_source(opening.id, _behind_line_end(content), "document")
 
@@ -93,7 +93,7 @@ def _openings(text: str, format: CitationFormat) -> Iterator[_Opening]:
 
 
 def _ended(openings: Iterable[_Opening]) -> Iterator[tuple[_Opening, int | None]]:
-    """Give each with the start of the one behind it; None for the last."""
+    """Give each with the start of the one after it; None for the last."""
     before: _Opening | None = None
     for opening in openings:
         if before:
@@ -118,7 +118,7 @@ def _lines(text: str, format: CitationFormat, is_id: _IsId) -> Iterator[_Opening
 
 
 def _marked(line: str, format: CitationFormat) -> str | None:
-    """Give the id in the first marker behind ``Citation Marker:``."""
+    """Give the id in the first marker after ``Citation Marker:``."""
     if format.start in line:
         for event in parse(line.lstrip()[:_MARKER_LINE], format=format, complete=True):
             if isinstance(event, Citation):
@@ -167,7 +167,7 @@ def _is_whole(text: str, openings: Sequence[_Opening]) -> bool:
     """Say whether nothing opens a source, or just one id in a line that is not the first.
 
     Args:
-        text: with a newline in front of it.
+        text: with a newline before it.
         openings: the first two, if there are as many.
     """
     if not openings:

@@ -143,7 +143,7 @@ class ChatCore(TextsCore):
     def _finish(self, index: int, reason: str | None, changes: list[Change]) -> None:
         """Settle the texts of a choice; what a text held goes where its last delta stands, if that is here.
 
-        One that went on behind a finish is not settled by the next: some servers write the reason into every chunk.
+        One that went on after a finish is not settled by the next: some servers write the reason into every chunk.
         """
         texts = [text for text in self._of_choice.get(index, ()) if not text.reopened]
         for change in self._settle(texts, complete=reason == "stop", reason=reason):

@@ -132,7 +132,7 @@ class _Choice:
                 self._number(annotation)
 
     def _number(self, annotation: Any) -> None:
-        """Number an annotation of the server behind those before it, as the client adds up those of one number."""
+        """Number an annotation of the server after those before it, as the client adds up those of one number."""
         given = get(annotation, "index")
         number = self._count
         if type(given) is int:

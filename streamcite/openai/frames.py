@@ -25,8 +25,8 @@ class Frames:
 
     Attributes:
         ready: the frames that were read and not handed out, the next one last.
-        done: whether the end came, behind them.
-        failure: the error that came, behind them.
+        done: whether the end came, after them.
+        failure: the error that came, after them.
     """
 
     def __init__(self, fail: Callable[[Any], Exception]) -> None:

@@ -55,7 +55,7 @@ class PartResult:
         raw: as the model wrote it, without what is still held; surrogates that stand alone are U+FFFD.
         citations: in order; offsets count within ``raw`` and ``text``, in code points.
         cited: with sources, those that were handed out, each with what its references point to by now: none is pending
-            behind the end of the stream. Else nothing.
+            after the end of the stream. Else nothing.
         malformed: in order.
         finish_reason: the choice's (chat completions); ``completed``, ``failed`` or the reason why the response is
             incomplete (Responses); None before.

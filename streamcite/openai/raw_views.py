@@ -19,7 +19,7 @@ from .views import AsyncEventView, EventView
 _E = TypeVar("_E")
 RawPartEvent: TypeAlias = PartEvent | tuple[None, bytes]
 
-# How long the end of the body is waited for behind the last event, in seconds, as the client does: a connection whose
+# How long the end of the body is waited for after the last event, in seconds, as the client does: a connection whose
 # body was read to its end can be used again.
 _DRAINING_TIME = 0.1
 

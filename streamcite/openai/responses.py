@@ -96,7 +96,7 @@ def responses_events(
             returned, awaited if the client is the async one; what entering ``client.responses.stream()`` gave; or any
             other (async) iterable of the events, as the client's objects or as dicts. It is closed with the events.
         snapshot: what ``snapshot()`` of an earlier view of the same response gave, to go on from there; ``stream``
-            must begin behind its ``sequence_number``, which is what ``retrieve`` takes as ``starting_after``, with its
+            must begin after its ``sequence_number``, which is what ``retrieve`` takes as ``starting_after``, with its
             ``response_id``.
         sources: what the citations point to, by source id, as for `Resolver`. It may grow while the stream is read.
             Left out, citations are not resolved.
@@ -176,7 +176,7 @@ def clean_responses(
         sources: what the citations point to, by source id. A citation becomes an annotation, in an event
             ``response.output_text.annotation.added`` and wherever the finished text stands: a ``url_citation`` of a
             source with a URL, else a ``file_citation`` with its title. Without it there are none.
-        annotations: ``streamed``: the events come behind the text; ``final``: all before the text is done; ``off``:
+        annotations: ``streamed``: the events come after the text; ``final``: all before the text is done; ``off``:
             none. Those that the server sends itself are moved to the clean text in any case.
         unit: what the offsets in annotations count, the server's too: ``codepoint``, or ``utf16`` for JavaScript.
         spacing: as for `iter_events`, in every text.

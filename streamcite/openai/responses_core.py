@@ -83,7 +83,7 @@ class ResponsesCore(TextsCore):
         self._indexes: dict[str, int] = {}  # output index by item id
         self._ids: dict[int, str] = {}  # the other way round: the first one
         self._channels: dict[int, Channel] = {}  # of messages, by output index
-        # Events that end a text of which something is held, and those behind them that tell nothing, with their places.
+        # Events that end a text of which something is held, and those after them that tell nothing, with their places.
         self._waiting: list[tuple[Any, list[Place]]] = []
         self._last: Any = None  # the last event that waits for no other
         self._id: Any = None  # of the response
@@ -125,7 +125,7 @@ class ResponsesCore(TextsCore):
     def steps(self, event: Any) -> list[Step]:
         """Read the next event.
 
-        Where a text ends and part of a marker is held, the event that ends it, and those behind it, wait for the one
+        Where a text ends and part of a marker is held, the event that ends it, and those after it, wait for the one
         that tells whether the answer ended by itself.
 
         Raises:
@@ -251,7 +251,7 @@ class ResponsesCore(TextsCore):
     def _ended_itself(self, text: Text, response: Any, *, completed: bool) -> bool:
         """Say whether a text of a whole response ended by itself, as its stream would have told.
 
-        Of the last item the response says so, of one before it its own status; of a text with others behind it in its
+        Of the last item the response says so, of one before it its own status; of a text with others after it in its
         item nothing does.
         """
         index, place = text.part.index, text.part.content_index

@@ -138,7 +138,7 @@ class ResponsesCleaner:
         return self._shift
 
     def skip_to(self, event: Any) -> None:
-        """Go on with an event behind others that were left out, and passed but for their numbers."""
+        """Go on with an event after others that were left out, and passed but for their numbers."""
         if type(number := fields(event).get("sequence_number")) is int:
             if number - 1 + self._shift - self._free != self._number:
                 self._free = 0
@@ -168,7 +168,7 @@ class ResponsesCleaner:
             more: the text of which it brings more, and what came of that, if it was read and there is nothing else.
 
         Returns:
-            It, unless nothing is left of it, and new ones before and behind it; nothing while it waits for a later one.
+            It, unless nothing is left of it, and new ones before and after it; nothing while it waits for a later one.
         """
         self._last = event
         if self._number is None and type(number := fields(event).get("sequence_number")) is int:

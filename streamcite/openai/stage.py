@@ -1,4 +1,4 @@
-"""What stands behind the parser of one text of an answer, if anything does."""
+"""What stands after the parser of one text of an answer, if anything does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streamcite.parser import parse
 
 
 class Stage(Protocol):
-    """What stands behind the parser of one text, and changes how its events look."""
+    """What stands after the parser of one text, and changes how its events look."""
 
     @property
     def held(self) -> str:

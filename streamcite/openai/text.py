@@ -1,4 +1,4 @@
-"""One text of an answer, read by a parser of its own, and by a stage behind that if there is one."""
+"""One text of an answer, read by a parser of its own, and by a stage after that if there is one."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Text:
         return self._parser.held if self._stage is None else self._stage.held + self._parser.held
 
     def feed(self, delta: str) -> list[Event]:
-        """Read what comes next, also behind the end."""
+        """Read what comes next, also after the end."""
         if self.complete is not None:
             self._parser = CitationParser.restore(_state_at(self._end()), **self._options)
             self.complete, self.reopened = None, True
@@ -164,7 +164,7 @@ class Text:
         return text
 
     def take_back(self, events: list[Event]) -> None:
-        """Count events that were read before the snapshot, and are handed out behind it, among those since."""
+        """Count events that were read before the snapshot, and are handed out after it, among those since."""
         offset, position = self._origin
         self._origin = (
             offset - sum(len(raw_of(each)) for each in events),
@@ -207,7 +207,7 @@ class Text:
 
 
 def _as_shown(events: Iterable[Event], cited: Mapping[int, Cited]) -> Iterator[Event | Cited]:
-    """Give events as they were handed out, or will be: behind a citation that was prose the positions are others."""
+    """Give events as they were handed out, or will be: after a citation that was prose the positions are others."""
     moved = 0
     for event in events:
         if isinstance(event, Citation) and (known := cited.get(event.start)):

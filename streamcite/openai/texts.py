@@ -48,7 +48,7 @@ class TextsCore(ABC):
     Attributes:
         current: the text of the answer whose turn it was when the snapshot was taken.
         sure: whether the stream has given what it must; until then, what is nothing of the API is misuse.
-        new_stage: makes what stands behind the parser of each text of an answer or a commentary, if anything does.
+        new_stage: makes what stands after the parser of each text of an answer or a commentary, if anything does.
         partial: whether chunks without markup were left out, so that what a text was read of is not all of it.
 
     Raises:

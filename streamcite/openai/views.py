@@ -28,7 +28,7 @@ from .texts import Step, TextsCore, settled
 
 _T = TypeVar("_T")
 _E = TypeVar("_E")
-# Puts in front of a core what makes its chunks of what the stream gives.
+# Puts before a core what makes its chunks of what the stream gives.
 Reading: TypeAlias = Callable[[Core[Any]], Core[Any]]
 
 
@@ -148,7 +148,7 @@ class EventView(Shell[_E], Generic[_E]):
     """Iterate over the events of the answer in a stream of the client; `iter_parts` gives those of all its texts.
 
     It is an ``EventView[Event]``, or with sources an ``EventView[ResolvedEvent]``. An error of the stream is raised
-    behind the events of what was held. What is held when the view is closed stays readable as `held`.
+    after the events of what was held. What is held when the view is closed stays readable as `held`.
     """
 
     __slots__ = ("_answer", "_parts")
@@ -179,7 +179,7 @@ class EventView(Shell[_E], Generic[_E]):
         return self._answer.result
 
     def snapshot(self) -> dict[str, Any]:
-        """Give the state behind the last event that was handed out, as JSON values, for another view to go on from.
+        """Give the state after the last event that was handed out, as JSON values, for another view to go on from.
 
         For Responses, ``response_id`` and ``sequence_number`` (of the last event that was read) say where to go on.
         What came before is in no later `result`.
@@ -231,7 +231,7 @@ class AsyncEventView(AsyncShell[_E], Generic[_E]):
         return self._answer.result
 
     def snapshot(self) -> dict[str, Any]:
-        """Give the state behind the last event that was handed out, as `EventView.snapshot`."""
+        """Give the state after the last event that was handed out, as `EventView.snapshot`."""
         return self._answer.snapshot()
 
     def iter_parts(self) -> AsyncIterator[tuple[Part, _E]]:

@@ -41,7 +41,7 @@ class Alike:
         self._api = api
         self._from_json = from_json
         self._first = b"\0"  # what stands before the first of what may differ; of no event as long as none is learned
-        self._rest: list[tuple[str, bytes, bytes]] = []  # each of these, where it ends, and what stands behind it
+        self._rest: list[tuple[str, bytes, bytes]] = []  # each of these, where it ends, and what stands after it
         self._lead = 0  # how long what stands before the data is
         self._left = _MAX_LEARNED
 

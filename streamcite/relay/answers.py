@@ -26,7 +26,7 @@ from .upstream import Answer, CutError
 from .whole import clean_body
 
 _DONE = b"data: [DONE]\n\n"
-# An upstream ends its body right behind the last event. For one that does not, nobody waits any longer, in seconds.
+# An upstream ends its body right after the last event. For one that does not, nobody waits any longer, in seconds.
 _LINGER = 1.0
 _MUCH = 2**18
 # Clients refuse a header that is too long: of more ids that are unknown only so many are told.

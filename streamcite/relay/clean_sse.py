@@ -49,7 +49,7 @@ class CleanSSE(AsyncShell[bytes]):
 
     What was given is closed once: at its end, at an error in it, by `aclose`, at the end of an ``async with`` block, or
     when the task that waits for it is cancelled, as servers do when their client is gone. An error of it is raised
-    behind what was held, so that what was cut ends as a cut.
+    after what was held, so that what was cut ends as a cut.
 
     Args:
         stream: the bytes of the body as they come, cut anywhere, without a content encoding.

@@ -3,7 +3,7 @@
 The cores of the object view clean what is decoded. They need not see an event that nothing in it or before it can
 change, and mostly never do. Such events are kept as they came, and read when something turns up for which they count:
 
-* With ``sources`` the offsets of annotations count all text, so that they are read in front of the next event that is.
+* With ``sources`` the offsets of annotations count all text, so that they are read before the next event that is.
 * Without, the cores begin with what holds markup: it is a *part* of the stream. Should it matter then what else there
   was, all that came is read from the beginning by new cores: annotations of the server's own must be moved, or it must
   be told how a text ended.
@@ -154,7 +154,7 @@ class EventCleaner:
         """Clean an event, whose frame may pass as it is.
 
         Returns:
-            Its frame, unless nothing is left of it, with others before and behind it; none while it waits.
+            Its frame, unless nothing is left of it, with others before and after it; none while it waits.
         """
         value, ends = self._decoded(event.data)
         cleaned = b""
@@ -176,7 +176,7 @@ class EventCleaner:
     @property
     def came(self) -> int:
         """Give how many events came; of what was not read that is how many frames there are."""
-        # A frame whose lines end with CR was skipped by itself, and an LF that came late behind it, too.
+        # A frame whose lines end with CR was skipped by itself, and an LF that came late after it, too.
         return self._gone + sum(len(_ENDS.findall(frames)) or b"data" in frames for frames in self.skipped)
 
     @property
@@ -237,7 +237,7 @@ class EventCleaner:
         """Settle what is held, and give what waits: the stream has ended, or ``stopped``."""
         if self._cleaner is None:
             return b""
-        if self._settled:  # nothing comes of it, and it stands behind what was not read
+        if self._settled:  # nothing comes of it, and it stands after what was not read
             self.keep(_STOPPED if stopped else _DONE)
             self._gone -= 1  # it did not come
             return b""
@@ -340,7 +340,7 @@ class EventCleaner:
         skipped = self.skipped.copy()
         self.skipped.clear()
         decoder = SSEDecoder(max_line=max(map(len, skipped)) + 1)
-        decoder.feed(b"\n")  # behind the start no byte order mark is one
+        decoder.feed(b"\n")  # after the start no byte order mark is one
         for frames in (each for each in skipped if b"data" in each):  # else there is no event
             for event in decoder.feed(frames):
                 self._gone += 1

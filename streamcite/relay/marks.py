@@ -59,7 +59,7 @@ class Finder:
 
     def __init__(self, data: bytes, lead: int) -> None:
         self._data = data
-        # Where each is that was looked for last; in front of the beginning: not yet; behind the end: nowhere.
+        # Where each is that was looked for last; before the beginning: not yet; after the end: nowhere.
         self._next = dict.fromkeys((bytes([lead]), bytes([BACKSLASH]), b"annotation"), -1)
 
     def next(self, begin: int, *, annotations: bool) -> int:

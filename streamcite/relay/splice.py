@@ -65,7 +65,7 @@ class Splice:
     Args:
         api: ``chat`` or ``responses``; None: what the first event shows. Events of neither pass as they are.
         sources: what the citations point to, by source id, as for `clean_chat` and `clean_responses`. With these, all
-            text in front of a citation must be decoded, since the offsets of annotations count it.
+            text before a citation must be decoded, since the offsets of annotations count it.
         annotations: see there.
         unit: see there.
         details: whether the annotations of a response also say, under ``streamcite``, what the API has no field for:
@@ -348,7 +348,7 @@ class Splice:
                     cleaned.append(passed)
 
     def _is_late(self, comment: bytes, *, at_end: bool) -> bool:
-        """Say whether the LF behind a comment's CR may still come, while a frame is open that it is not to end."""
+        """Say whether the LF after a comment's CR may still come, while a frame is open that it is not to end."""
         return at_end and bool(self._frame) and comment.endswith(b"\r")
 
     def _nothing(self, data: bytes, begin: int) -> bytes:
@@ -358,7 +358,7 @@ class Splice:
         found = (_COMMENTS if self._frame else _NOTHING).match(data, begin)
         if found is None:
             return b""
-        # One comment stands for all, also for which line end an LF behind them would belong to.
+        # One comment stands for all, also for which line end an LF after them would belong to.
         self._decoder.feed(b":\r" if found[0].endswith(b"\r") else b":\n")
         return found[0]
 

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 from .apis import Api
 
-# The path of an answer, behind any prefix: Azure has `/openai/deployments/NAME`, OpenRouter `/api/v1`.
+# The path of an answer, after any prefix: Azure has `/openai/deployments/NAME`, OpenRouter `/api/v1`.
 _CREATE = re.compile(r"/(chat/completions|responses)/?\Z")
 _RETRIEVE = re.compile(r"/(chat/completions|responses)/[^/]+\Z")
 _APIS: dict[str, Api] = {"chat/completions": "chat", "responses": "responses"}
 # What a server may take for a slash when it has read the escapes.
 _SLASH = re.compile(r"/|%2[fF]|%5[cC]")
 # A segment of dots leads out of what the upstream's URL names, also where a dot is spelled as an escape, and where
-# parameters stand behind it, which some servers leave out.
+# parameters stand after it, which some servers leave out.
 _DOTS = re.compile(r"(?:\.|%2[eE]){1,2}(?:(?:;|%3[bB]).*)?", re.DOTALL)
 
 

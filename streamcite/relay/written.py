@@ -16,7 +16,7 @@ Render: TypeAlias = Literal["links", "footnotes"]
 
 
 class Written:
-    """Write the citations of one text into it, as `MarkdownRenderer` does: a stage behind its parser.
+    """Write the citations of one text into it, as `MarkdownRenderer` does: a stage after its parser.
 
     Args:
         render: the renderer's style.

@@ -8,19 +8,19 @@ from .open_tail import MARK
 # What it may cost to read a piece again and again, as it is estimated here: so much for each code point of it, and so
 # much besides. It is far above what an answer costs that is no attack, but for single blocks of some thousand.
 _RATE, _FREE = 48, 8192  # code points read
-# For a line all in front of it since the last cut is read: to find the blocks, to find a cut, and to write HTML.
+# For a line all before it since the last cut is read: to find the blocks, to find a cut, and to write HTML.
 _LINE = 3
 # Where a line is read from a place on, the next place is so far from it at most: in all, and in marks.
 _WINDOW, _MARKS = 768, 32  # code points
-# A place is looked for behind a blank where nothing is open, within so many code points; else it is there.
+# A place is looked for after a blank where nothing is open, within so many code points; else it is there.
 _GRACE = 32
-# With so many code points of a line all is read again that is in front of it, if its content cannot be read by itself;
+# With so many code points of a line all is read again that is before it, if its content cannot be read by itself;
 # and so many in a delta is what models write.
 _SLOW, _DELTA = 64, 4
 
 
 class Allowance:
-    """Count what reading costs at most, and say where a line must go on without what is in front of it.
+    """Count what reading costs at most, and say where a line must go on without what is before it.
 
     It is a function of the text and of what was read where its lines begin, however the text is cut.
 
@@ -34,7 +34,7 @@ class Allowance:
         self.room: int = _WINDOW
         self.is_due: bool = False
         self._size = _WINDOW  # what room there was
-        self._passed = 0  # how many code points are in front of that
+        self._passed = 0  # how many code points are before that
         self._spent = 0
         self._block = self._tail = 0  # what is read again for what may be of blocks, and for other marks
         self._marks: int | None = None  # in the window, once the line is read from a place on
@@ -82,7 +82,7 @@ class Allowance:
         self._spent += 2 * block
 
     def may_read(self, block: int) -> bool:
-        """Say whether the next line may be read with all in front of it, which is so long."""
+        """Say whether the next line may be read with all before it, which is so long."""
         return self._spent + block * _LINE <= self._most
 
     def take(self, text: str) -> int:

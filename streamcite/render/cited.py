@@ -67,7 +67,7 @@ class CitedSource:
     def lines(self) -> Iterator[tuple[str, str]]:
         """Give the cited lines that are there, in the order of the source: a label such as ``L8``, and the text.
 
-        Of a block or a document that is cited as a whole it is how its text begins, behind headings, without a label.
+        Of a block or a document that is cited as a whole it is how its text begins, after headings, without a label.
         """
         for source_id, source in self.sources.items():
             if source.unit != "lines" and not self.locators[source_id] and source.text.strip():

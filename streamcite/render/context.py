@@ -23,7 +23,7 @@ _Read = Callable[[str], Sequence["Token"]]
 
 
 class Context(NamedTuple):
-    """What to read in front of the rest of a block, so that it is read as such.
+    """What to read before the rest of a block, so that it is read as such.
 
     Attributes:
         source: Markdown: whole lines.
@@ -38,7 +38,7 @@ class Context(NamedTuple):
     is_tight: bool = False
 
     def takes(self, mark: str) -> bool:
-        """Say whether a line with this mark, or none, is read behind it as it would be alone."""
+        """Say whether a line with this mark, or none, is read after it as it would be alone."""
         return not self.source or (self.cut == _ITEM_END and mark.endswith(" "))
 
     def behind(self, html: str) -> str:
@@ -54,8 +54,8 @@ class Cut(NamedTuple):
 
     Attributes:
         at: the offset, at the beginning of a line.
-        context: that of what is behind it.
-        first: what to read in front of what is set, so that it is read as what it is a part of.
+        context: that of what is after it.
+        first: what to read before what is set, so that it is read as what it is a part of.
     """
 
     at: int
@@ -69,11 +69,11 @@ def turned_loose(context: Context, tokens: Sequence[Token]) -> bool:
 
 
 def find_cut(source: str, context: Context, tokens: Sequence[Token], read: _Read) -> Cut | None:
-    """Find the last place where what stands behind it does not change what is in front.
+    """Find the last place where what stands after it does not change what stands before it.
 
     Args:
         source: Markdown. Of its last line the kind is known.
-        context: what is read in front of it.
+        context: what is read before it.
         tokens: what both are read as.
         read: reads other Markdown like that.
     """

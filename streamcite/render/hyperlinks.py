@@ -13,19 +13,19 @@ _NO_URL = re.compile(r'[\s<>\\|`"^{}]')
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 
 # What means something inside a line. These three are written as entities, since a span of code or a cell that was
-# opened in front of the label knows no backslash.
+# opened before the label knows no backslash.
 _ENTITIES = {"`": "&#96;", "|": "&#124;", "<": "&lt;"}
 # What many readers make a link of, though it is in no brackets.
 _SPECIAL = re.compile(r"[\\`*_\[\]<>&|~$^]|!(?=\[)|:(?=//)|(?<=www)\.|@", re.IGNORECASE)
 
-# Characters that are not seen, but change how all that stands behind them is.
+# Characters that are not seen, but change how all that stands after them is.
 _UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
 def markdown_link(label: str, url: str) -> str:
     """Write a link, such as ``[1](<https://example.org/>)``.
 
-    It is read as one wherever inline content stands, in a cell of a table too, but not in code, nor right behind an
+    It is read as one wherever inline content stands, in a cell of a table too, but not in code, nor right after an
     exclamation mark, a bracket or a backslash.
 
     Args:

@@ -35,8 +35,8 @@ class Inlines:
 
         Args:
             text: the token: one run of backticks or marks of emphasis, one bracket, or anything else.
-            before: the character in front of it.
-            behind: the character behind it; empty at the end.
+            before: the character before it.
+            behind: the character after it; empty at the end.
         """
         if self._ticks:
             self._ticks = "" if text == self._ticks else self._ticks

@@ -35,7 +35,7 @@ class Lines:
         self.after_row: bool = False
         self._fresh = True
         self._code_before = self._code = False  # indented code
-        # The mark, the least indentation in it, whether it is quoted, and what stands in front of its lines.
+        # The mark, the least indentation in it, whether it is quoted, and what stands before its lines.
         self._fence: tuple[str, int, bool, str] | None = None
         self._item = 0  # how far the content of the item of a list is indented
         self._begin()
@@ -99,7 +99,7 @@ class Lines:
 
         Args:
             token: it.
-            behind: the character behind it; empty at the end.
+            behind: the character after it; empty at the end.
         """
         if not self.content:
             beginning = self.head + token
@@ -118,7 +118,7 @@ class Lines:
         """End the line.
 
         Returns:
-            If it closes a block of code, what stands in front of the mark that does.
+            If it closes a block of code, what stands before the mark that does.
         """
         line, closed = self.line, None
         blank = not line.strip()
@@ -138,7 +138,7 @@ class Lines:
             self._item = min(len(item[0]), _ENOUGH)
         self._code_before = self._code or (blank and self._code_before)
         self._code = False
-        # Behind any of these no paragraph goes on.
+        # After any of these no paragraph goes on.
         self._fresh = blank or closed is not None or self.is_heading or not self.content
         self.after_row = self.is_row
         self._begin()

@@ -27,7 +27,7 @@ class BlockPatch(NamedTuple):
 
     Attributes:
         block: which block, from 0 in the order in which they are seen.
-        html: what stands behind the part that stays.
+        html: what stands after the part that stays.
         keep: how much of the block's HTML stays, from its start, in UTF-16 code units (as JavaScript counts the length
             of a string).
     """
@@ -47,7 +47,7 @@ class BlockPatch(NamedTuple):
 
 
 class LiveHtml:
-    """Make patches of HTML of the events of one answer, as they come: a stage behind a `Resolver`. Sans-I/O.
+    """Make patches of HTML of the events of one answer, as they come: a stage after a `Resolver`. Sans-I/O.
 
     A block is a paragraph or more, up to where no text that follows changes what it is; then only a citation in it can
     change, of which a source came late. The last block is open: marks that are not closed yet look as if they were, and
@@ -57,7 +57,7 @@ class LiveHtml:
 
     The time for a delta is that for what is new, or else for the paragraph, the item of a list, the row of a table or
     the block of code that is open. All that is read is bounded by a multiple of the answer's length, whoever wrote it:
-    where an open block has cost too much, what comes is read without what is in front of it, as inline content, until
+    where an open block has cost too much, what comes is read without what is before it, as inline content, until
     reading all of it is paid for again. Then a mark that was open there is closed, and a line is no item or row, until
     the block ends. No text waits for that, but for that of definitions of links.
 

@@ -27,9 +27,9 @@ class MarkdownRenderer(Renderer):
     a footnote of the answer's own is made text.
     ``sources``: ``[1]`` as text, and a list of all sources at the end.
 
-    The text stays as the model wrote it, its tables and lists too. A citation is given out with the character behind
-    it. Where no link can stand, as in code or in another link, it comes behind that; in a block of code, in a paragraph
-    behind the block. It may get a blank beside it where it would be read as something else. What has no source is left
+    The text stays as the model wrote it, its tables and lists too. A citation is given out with the character after
+    it. Where no link can stand, as in code or in another link, it comes after that; in a block of code, in a paragraph
+    after the block. It may get a blank beside it where it would be read as something else. What has no source is left
     out. Links are to http, https and mailto only; what else a source has for a URL is no link.
 
     Args:

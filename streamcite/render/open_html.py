@@ -23,8 +23,8 @@ class OpenHtml:
     """Keep HTML that grows: what is set, what words are added to, what is read again, and what closes all of it.
 
     Attributes:
-        before: of the inline content that is read again, what stands in front of where words go on.
-        behind: what stands behind that.
+        before: of the inline content that is read again, what stands before where words go on.
+        behind: what stands after that.
         end: what closes all that is open.
     """
 
@@ -35,7 +35,7 @@ class OpenHtml:
         self._set: list[str] = []
         self._head: list[str] = []
         # What the reader has: so much of what is set, and of all but what is read again, in UTF-16 code units, and the
-        # rest, which stands behind that; and what is new.
+        # rest, which stands after that; and what is new.
         self._set_known = self._known = 0
         self._set_new: list[str] = []
         self._new: list[str] = []
@@ -52,7 +52,7 @@ class OpenHtml:
         return "".join([*self._head, self.before, self.behind, self.end])
 
     def put(self, html: str) -> None:
-        """Add to what stands in front of what is read again."""
+        """Add to what stands before what is read again."""
         self._head.append(html)
         self._new.append(html)
 
@@ -69,7 +69,7 @@ class OpenHtml:
         self._new.append(head)
 
     def set(self, html: str) -> None:
-        """Put HTML behind what is set; what is not, is to be shown anew."""
+        """Put HTML after what is set; what is not, is to be shown anew."""
         self._take_back()
         self._set.append(html)
         self._set_new.append(html)
@@ -100,7 +100,7 @@ class OpenHtml:
         """Say what is new.
 
         Returns:
-            How much stays, in UTF-16 code units, and what is behind that now; None if nothing has changed.
+            How much stays, in UTF-16 code units, and what follows that now; None if nothing has changed.
         """
         rest, had = self.before + self.behind + self.end, self._rest
         known, new = self._known, "".join(self._new)
@@ -122,7 +122,7 @@ class OpenHtml:
 
 
 def difference(had: str, html: str) -> tuple[int, str]:
-    """Say how much stays where HTML takes the place of other, in UTF-16 code units, and what is behind that now."""
+    """Say how much stays where HTML takes the place of other, in UTF-16 code units, and what follows that now."""
     same = _common(had, html)
     return utf16_length(html[:same]), html[same:]
 

@@ -23,14 +23,14 @@ class OpenSource:
     """Keep Markdown that grows, from the last cut on.
 
     Args:
-        env: what is defined in front of it (link references).
+        env: what is defined before it (link references).
         citations: those that stand in it already, by their offsets.
 
     Attributes:
         parts: it, in parts; `text` joins them.
         length: its length, in code points.
         citations: those in it, where they stand there.
-        context: what is read in front of it.
+        context: what is read before it.
         cut_length: the length of what was cut off, in code points.
     """
 
@@ -99,7 +99,7 @@ class OpenSource:
         Args:
             text: it, or what is seen of it.
             citations: those in it.
-            is_last: whether what it defines holds behind it.
+            is_last: whether what it defines holds after it.
         """
         before = len(self.context.source)
         placed = [replace(each, offset=each.offset + before) for each in citations]

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
     from .open_html import OpenHtml
 
-# What may have a meaning in inline content, and what has none wherever it stands behind a word.
+# What may have a meaning in inline content, and what has none wherever it stands after a word.
 _MARKS = r"\x00-\x1f!#&*<>\[\\\]_`|~\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ud800-\udfff\ufdd0"
 MARK, WORDS = re.compile(f"[{_MARKS}]"), re.compile(f"[^{_MARKS}]+")
-# What has none whatever stands in front of it: it ends no entity, nor the label of a link reference.
+# What has none whatever stands before it: it ends no entity, nor the label of a link reference.
 PLAIN_WORDS = re.compile(f"[^:;{_MARKS}][^;{_MARKS}]*")
 
 
 class OpenTail:
-    """Read inline content from the last place on that nothing behind it changes: a word outside of all marks.
+    """Read inline content from the last place on that nothing after it changes: a word outside of all marks.
 
     Args:
         html: where it is shown.
@@ -42,7 +42,7 @@ class OpenTail:
     def __init__(self, html: OpenHtml, env: EnvType) -> None:
         self._html = html
         self._env = env
-        self._last = ""  # the character in front of the source; none at the beginning of a block
+        self._last = ""  # the character before the source; none at the beginning of a block
         self._shown: Shown | None = None
         self.source: str | None = None
         self.blanks: str = ""
@@ -56,7 +56,7 @@ class OpenTail:
         self.goes_on = self.is_code = False
 
     def is_settled(self, source: str) -> bool:
-        """Say whether nothing behind inline content changes it."""
+        """Say whether nothing after inline content changes it."""
         shown = show(source)
         is_exact = shown.text == source and not shown.closing and shown.whole
         return is_exact and not may_mean(source, render_inline(source, self._env))
@@ -66,7 +66,7 @@ class OpenTail:
 
         Args:
             source: it.
-            last: the character in front of it, if there is one.
+            last: the character before it, if there is one.
         """
         self._last = last
         blanks = self.blanks
@@ -82,7 +82,7 @@ class OpenTail:
         """Let nothing be read again: what follows is read by itself.
 
         Args:
-            last: the last character in front of it that is no blank; may be empty.
+            last: the last character before it that is no blank; may be empty.
         """
         self.source, self._shown, self._last = "", None, last or self._last
         self.goes_on, self.is_code = True, False

@@ -1,4 +1,4 @@
-"""A Markdown text that grows, cut into pieces that no text behind them changes."""
+"""A Markdown text that grows, cut into pieces that no text after them changes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _ENOUGH = 32
 
 
 class Pieces:
-    """Cut a text in front of blocks that begin behind a blank line, so that each piece is Markdown by itself.
+    """Cut a text before blocks that begin after a blank line, so that each piece is Markdown by itself.
 
     Read as CommonMark one by one, the pieces are what the whole is, but for the definition of a link reference, which
-    holds in its piece and behind it. Where a piece ends depends on nothing but the text. Linear in the text.
+    holds in its piece and after it. Where a piece ends depends on nothing but the text. Linear in the text.
 
     Where it takes a whole parser to say whether a block begins, none does: pieces are rather too long. Lines end
     with a line feed.
@@ -63,7 +63,7 @@ class Pieces:
         self._indented = False  # whether the last line may be indented code
 
     def _judge(self, beginning: str, ended: list[str]) -> str | None:
-        """Cut in front of the line that begins so, if a block does; return what must still be known of it."""
+        """Cut before the line that begins so, if a block does; return what must still be known of it."""
         if not self._behind_blank or self._fence:
             return None
         if not beginning.strip(_BLANK):

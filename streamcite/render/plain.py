@@ -12,7 +12,7 @@ from .stage import Renderer, RendererClosed, Waiting, blank_line
 
 __all__ = ["PlainRenderer", "RendererClosed", "render_plain"]
 
-# Behind these no blank stands in front of a citation, and in front of these none behind it.
+# After these no blank stands before a citation, and before these none after it.
 _OPENING = tuple("([{（［【「『“‘«<")  # noqa: RUF001
 _BLANK = ("", " ", "\t", "\n", "\r", "\xa0", "\u3000")
 
@@ -20,7 +20,7 @@ _BLANK = ("", " ", "\t", "\n", "\r", "\xa0", "\u3000")
 class PlainRenderer(Renderer):
     """Write an answer as plain text, such as ``Three days a week (source 1)``.
 
-    The text stays as the model wrote it, Markdown too. A citation is given out with the character behind it, which says
+    The text stays as the model wrote it, Markdown too. A citation is given out with the character after it, which says
     whether a blank must stand between. What has no source is left out. The list of sources comes at the end.
 
     Args:

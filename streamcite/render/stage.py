@@ -17,7 +17,7 @@ class RendererClosed(RuntimeError):
 
 
 class Renderer(ABC):
-    """Make text of the events of one answer, as they come: a stage behind a `Resolver`. Sans-I/O.
+    """Make text of the events of one answer, as they come: a stage after a `Resolver`. Sans-I/O.
 
     What is given out, joined, does not depend on how the events were cut into feeds, nor the text into deltas. A
     citation is given out in one piece. Nothing in the input raises. Linear in the answer.
@@ -121,5 +121,5 @@ class Waiting:
 
 
 def blank_line(last: str) -> str:
-    """Give what makes a blank line, or the beginning of the text, of the place behind these last two characters."""
+    """Give what makes a blank line, or the beginning of the text, of the place after these last two characters."""
     return "" if not last or last.endswith("\n\n") else "\n" if last.endswith("\n") else "\n\n"

@@ -44,7 +44,7 @@ def read(text: str, signs: Sequence[Sign], pattern: re.Pattern[str], env: EnvTyp
     """Read a text as CommonMark with tables and strikethrough, without HTML, and put signs where citations are.
 
     But for the signs, the tokens are those of the text without citations. A sign is in the content of a token of text
-    or of a block of code; that of a citation within a link, an image or a span of code is behind that. Links are safe,
+    or of a block of code; that of a citation within a link, an image or a span of code is after that. Links are safe,
     as `is_safe_url` says; what is no safe one is text.
 
     Args:
@@ -151,7 +151,7 @@ def _moved(content: str, sign: tuple[int, str], fits: Any) -> tuple[int, str]:
 
 
 def _settled(children: Sequence[Token], pattern: re.Pattern[str]) -> Iterator[Token]:
-    """Take signs out of what no citation can be drawn in, and put them behind it; and show images as links."""
+    """Take signs out of what no citation can be drawn in, and put them after it; and show images as links."""
     moved: list[str] = []
     links = 0
 
@@ -195,7 +195,7 @@ def _words(children: Sequence[Token]) -> Iterator[str]:
 
 
 def _with_paragraphs(tokens: Sequence[Token], behind: dict[int, list[str]]) -> Iterator[Token]:
-    """Put in a paragraph the signs that stand behind a block of code, or where nothing else is."""
+    """Put in a paragraph the signs that stand after a block of code, or where nothing else is."""
     for index in range(-1, len(tokens)):
         if index >= 0:
             yield tokens[index]

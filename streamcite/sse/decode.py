@@ -1,7 +1,7 @@
 """Server-sent events out of bytes, cut anywhere. `SSEDecoder` owns the state.
 
 The state is the frame that was fed in part: its whole lines, and the line that has not ended. A frame is read when the
-empty line behind it is there. Every line end is made an LF first, and every byte is copied and searched a fixed number
+empty line after it is there. Every line end is made an LF first, and every byte is copied and searched a fixed number
 of times, however small the cuts. Most reads bring just one frame of a usual form, and find no part of one before it:
 `SSEDecoder.feed` tells these at once.
 """
@@ -44,7 +44,7 @@ class ServerSentEvent(NamedTuple):
     """Hold one event of the stream, as its frame gives it.
 
     Attributes:
-        data: the bytes behind ``data:``, in UTF-8 as a rule, but nothing has checked it; several lines are joined with
+        data: the bytes after ``data:``, in UTF-8 as a rule, but nothing has checked it; several lines are joined with
             LF.
         event: the event's type; None when the frame names none or an empty one: the standard's ``message``.
         id: the id that the frame itself gives, ``""`` to reset it; None when it gives none.
@@ -100,7 +100,7 @@ class SSEDecoder:
         self._at_start = True  # whether a byte order mark may come, part of which may be in `_line`
         self._after_cr = False  # whether an LF belongs to the line end that was read
         # The open frame. Byte arrays, since bytes and lists of them would be copied, or large, for small cuts.
-        self._lines = bytearray()  # its whole lines that are no comments, an LF behind each
+        self._lines = bytearray()  # its whole lines that are no comments, an LF after each
         self._line = bytearray()  # the line that has not ended
         self._idle = False  # whether a frame can be read at once: it is open, and the four above say nothing
 
@@ -150,7 +150,7 @@ class SSEDecoder:
         return self._feed_part(data)
 
     def close(self) -> bytes:
-        """Say that the stream has ended. A frame without an empty line behind it is no event, so the standard.
+        """Say that the stream has ended. A frame without an empty line after it is no event, so the standard.
 
         Returns:
             What was fed of such a frame: its lines without comments, LF for every line end, the last line as far as it
@@ -202,7 +202,7 @@ class SSEDecoder:
         return data
 
     def _join(self, data: bytes) -> bytes:
-        """Put in front of a line end what it ends: the line, and the frame if it is its last one."""
+        """Put before a line end what it ends: the line, and the frame if it is its last one."""
         text = bytes(self._line) + data
         self._line.clear()
         if self._lines and (text.startswith(b"\n") or b"\n\n" in text):
@@ -211,7 +211,7 @@ class SSEDecoder:
         return text
 
     def _hold(self, rest: bytes, events: list[ServerSentEvent]) -> None:
-        """Keep what stands behind the last empty line, or goes on in the open frame."""
+        """Keep what stands after the last empty line, or goes on in the open frame."""
         lines, _, line = rest.rpartition(b"\n")
         if lines and (kept := self._kept(lines, events)):
             self._lines += kept + b"\n"

@@ -25,7 +25,7 @@ _PIECE = re.compile(rf"^{_LINE}(?:(?!{_ITEM}){_LINE})*+", re.MULTILINE)
 _SIGN, _LINES = re.compile(_ITEM), re.compile(rf"^{_LINE}", re.MULTILINE)
 # What begins a heading, a table, a quote, a fence, and code.
 _NO_PROSE = re.compile(r"[ \t]*[#>|`~]|    |\t")
-# Where a sentence may end: not behind one letter within a line, as in "9 a.m." and "z. B.", nor behind a title.
+# Where a sentence may end: not after one letter within a line, as in "9 a.m." and "z. B.", nor after a title.
 _END = re.compile(
     r"(?:[。！？]++|(?<![.!?…])(?:(?<!\b[^\W\d_])|(?=\.\n))(?<!\b(?:Dr|Mr|Ms|St|No|Nr|vs))(?<!\b(?:Mrs|bzw|vgl|Abb|Fig))"  # noqa: RUF001
     r"(?<!\bProf)[.!?…]++(?=[\"')\]]*+(?:\s|\Z)))[\"')\]」』）]*+"  # noqa: RUF001

@@ -53,7 +53,7 @@ def serve(
     * Responses, ``POST /v1/responses`` with ``instructions``, ``max_output_tokens``, ``store`` and ``stream_options``:
       the events of the API reference, "Responses: streaming events", and no ``[DONE]``. ``GET /v1/responses/{id}``
       gives one of the newest 100 responses that ``store`` did not except, finished even where it still streams;
-      ``?stream=true`` gives its events again, byte for byte, and ``starting_after`` those behind that
+      ``?stream=true`` gives its events again, byte for byte, and ``starting_after`` those after that
       ``sequence_number``, which OpenAI does for background responses only.
 
     At the end of the block connections that are still open are cut.

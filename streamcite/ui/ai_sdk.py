@@ -32,8 +32,8 @@ class AISDKEncoder(Encoder):
     units (as JavaScript counts the length of a string); and ``links``, each with the ``sourceId`` of its source part,
     or None. When a pending citation is resolved, its ``data`` is replaced.
 
-    In front of the first citation of each number stands its source: a ``source-url``, or a ``source-document`` where
-    there is no URL that a browser may open. Version 7 also has the citations behind a text as the ``citations`` of that
+    Before the first citation of each number stands its source: a ``source-url``, or a ``source-document`` where
+    there is no URL that a browser may open. Version 7 also has the citations after a text as the ``citations`` of that
     part, which stand at its end; version 6 passes over them. A source that comes later than the next text is in
     ``data-citation`` alone.
 
@@ -98,13 +98,13 @@ class _Message:
         self._text: str | None = None  # the id of the one that has not ended
         self._begin = 0  # where that one begins
         self.places = Places("utf16")
-        self._behind: list[Placed] = []  # what stands behind it
+        self._behind: list[Placed] = []  # what stands after it
         self._forms: dict[int, list[_Json]] = {}  # of the links of these, by index
         self._sources: dict[int, _Json] = {}  # those that were told of, by number
 
     @property
     def goes_on(self) -> str | None:
-        """Give the id of the text that the next one is put behind, if one is."""
+        """Give the id of the text that the next one is put after, if one is."""
         return None if self._behind else self._text
 
     def start(self) -> Iterator[_Json]:
@@ -138,7 +138,7 @@ class _Message:
         yield _delta(self._text, text)
 
     def _end_text(self) -> Iterator[_Json]:
-        """End the text, now that it is known what stands behind it."""
+        """End the text, now that it is known what stands after it."""
         if self._text is not None:
             citations = [citation for placed in self._behind for citation in self._citations(placed)]
             yield {"type": "text-end", "id": self._text} | ({"citations": citations} if citations else {})
@@ -147,7 +147,7 @@ class _Message:
         self._forms.clear()
 
     def _tell(self, placed: Placed) -> Iterator[_Json]:
-        """Give a citation, behind its sources."""
+        """Give a citation, after its sources."""
         known = placed.known
         for link in known.links:
             if link.number is not None and link.source is not None and link.number not in self._sources:

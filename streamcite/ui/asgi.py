@@ -58,14 +58,14 @@ class Frames(Protocol):
         """Give the frames of an item; there may be none."""
 
     def end(self, error: Exception | None = None) -> bytes:
-        """Give what is sent last, behind an error too; or raise the error, where nobody can know what comes last."""
+        """Give what is sent last, after an error too; or raise the error, where nobody can know what comes last."""
 
     async def aclose(self) -> None:
         """Close what was opened, shielded from cancellation."""
 
 
 class FrameResponse(_Response):
-    """Send frames as they come, each whole, and end right behind the last one.
+    """Send frames as they come, each whole, and end right after the last one.
 
     The next frames are asked for when the server has taken the last ones, so that a slow client slows down what they
     come from. When the client leaves, what gives them is cancelled where it waits, and closed. While nothing comes,
@@ -73,7 +73,7 @@ class FrameResponse(_Response):
     are asked for (HEAD), no frame is.
 
     What an error leaves is no whole body: the error is raised to the server, which cuts the connection, and a client
-    can tell that from an end. Where the frames have an end for it, that is sent, and the error raised behind it.
+    can tell that from an end. Where the frames have an end for it, that is sent, and the error raised after it.
 
     Args:
         frames: whole frames, one or several joined, or what makes them; closed in the end.
@@ -182,7 +182,7 @@ class _Body:
             raise failure
 
     async def _write(self) -> None:
-        """Send all, and the end of the body right behind it."""
+        """Send all, and the end of the body right after it."""
         frames, failure = self._frames, None
         try:
             if first := frames.start():
@@ -260,7 +260,7 @@ class _Body:
     async def _watch(self, scope: CancelScope) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
-        if not self._ended:  # behind the end a server says the same
+        if not self._ended:  # after the end a server says the same
             self._left = True
             scope.cancel()
 

@@ -116,7 +116,7 @@ class AnswerFrames:
         """Say what the reader is told of an error. One of `on_error` must not leave the answer without an end."""
         try:
             return BROKE_OFF if self._on_error is None else _string(self._on_error(error))
-        except Exception as failure:  # noqa: BLE001  # who raises the error behind the end tells of both
+        except Exception as failure:  # noqa: BLE001  # who raises the error after the end tells of both
             error.add_note(f"on_error failed: {failure!r}")
             return BROKE_OFF
 

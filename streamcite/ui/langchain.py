@@ -35,7 +35,7 @@ class LangChainEncoder(Encoder):
     points; its ``cited_text`` is the passage, if that is not a whole document; its ``extras`` hold ``source_id`` and
     ``locator`` as the model wrote them, the ``number`` of the source, and the ``problem``, if there is one.
 
-    The last chunk of an answer that is complete says so, with ``finish_reason`` and ``chunk_position``; behind an error
+    The last chunk of an answer that is complete says so, with ``finish_reason`` and ``chunk_position``; after an error
     there is an event ``error``.
 
     Args:

@@ -26,7 +26,7 @@ class NativeEncoder(Encoder):
 
     The first one, ``start``, says the version, and the last one, ``end``, whether the answer is complete. Between them
     come the events of the resolver, each under its ``type`` with the JSON form of `streamcite.links.to_dict`, and
-    behind those of one feed a ``patch`` for each block of HTML that they change (`BlockPatch.to_dict`).
+    after those of one feed a ``patch`` for each block of HTML that they change (`BlockPatch.to_dict`).
 
     Args:
         events: whether the events of the resolver are sent.

@@ -31,7 +31,7 @@ class OpenAIChatEncoder(Encoder):
     By then every source is known that came while the answer did. There are annotations of sources with a URL only, as
     a chat completion has no others. Each has an ``index``, by which readers of a stream add them up.
 
-    An answer that is not complete has no ``finish_reason`` and no ``[DONE]``; behind an error stands its ``error``
+    An answer that is not complete has no ``finish_reason`` and no ``[DONE]``; after an error stands its ``error``
     object. A frame has no id: these readers resume nothing.
 
     Args:

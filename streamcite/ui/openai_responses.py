@@ -31,7 +31,7 @@ class OpenAIResponsesEncoder(Encoder):
     """Encode the events of one answer as those of a response; see `Encoder`.
 
     The response is one message with one text, and its events are a whole sequence, from ``response.created`` to
-    ``response.completed``, or ``response.incomplete`` for an answer that is not complete, or ``response.failed`` behind
+    ``response.completed``, or ``response.incomplete`` for an answer that is not complete, or ``response.failed`` after
     an error. An annotation is announced as soon as its source is known: a ``url_citation`` of a URL, else a
     ``file_citation``. The ``sequence_number`` of an event is the number of its frame, which has no id.
 

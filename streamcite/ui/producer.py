@@ -140,7 +140,7 @@ class _Producer:
             self._error = self._error or error
 
     async def _send(self, frames: Sequence[bytes], *, last: bool = False) -> Written:
-        """Add frames to the stream, and all in front of them that the store has not, or no longer."""
+        """Add frames to the stream, and all before them that the store has not, or no longer."""
         self._frames += frames
         written = await patiently(partial(self._write, last=last), self._store.lease)
         self._ended = last

@@ -28,7 +28,7 @@ ProtocolName: TypeAlias = Literal["native", "ai-sdk", "openai-chat", "openai-res
 
 
 class EncoderClosed(RuntimeError):
-    """Raised by `Encoder.feed` behind the end of the answer: a mistake in the program, never of the input."""
+    """Raised by `Encoder.feed` after the end of the answer: a mistake in the program, never of the input."""
 
 
 class Encoder(ABC):
@@ -60,7 +60,7 @@ class Encoder(ABC):
         return None if self._writer is None else self._writer.write
 
     def skip(self, number: int) -> None:
-        """Go on behind so many frames that another encoder gave, of which nothing is known: only `fail` may follow."""
+        """Go on after so many frames that another encoder gave, of which nothing is known: only `fail` may follow."""
         self._numbers, self._begun = count(number), True
 
     def feed(self, events: Iterable[ResolvedEvent]) -> list[bytes]:
@@ -88,7 +88,7 @@ class Encoder(ABC):
             complete: whether the answer has ended by itself.
 
         Returns:
-            The last frames; behind the end none.
+            The last frames; after the end none.
         """
         return self._ended(lambda: self._end(complete=complete))
 
@@ -99,7 +99,7 @@ class Encoder(ABC):
             message: what a reader may be told of it. A protocol that has no error says only that it is not complete.
 
         Returns:
-            The last frames; behind the end none.
+            The last frames; after the end none.
         """
         return self._ended(lambda: self._fail(message))
 
@@ -134,7 +134,7 @@ class Encoder(ABC):
         """Give the last frames."""
 
     def _fail(self, message: str) -> list[bytes]:
-        """Give the last frames behind an error."""
+        """Give the last frames after an error."""
         return self._end(complete=False)
 
 

@@ -61,14 +61,14 @@ class RedisStore:
     its own, for all that wait for the same frame: no reader asks again and again.
 
     Where Redis comes back without what was in it, all or the last of it, the producer writes what is missing again, and
-    readers go on. Only what was lost behind the end of an answer is lost: `StreamNotFound`, or an answer that breaks
+    readers go on. Only what was lost after the end of an answer is lost: `StreamNotFound`, or an answer that breaks
     off.
 
     Args:
         redis: the client, which stays its owner's to close; it must give bytes (``decode_responses=False``).
         prefix: what the names of all keys begin with.
         lease: as `Store.lease` says, in seconds.
-        keep: for how long a stream stays behind its last frame, in seconds.
+        keep: for how long a stream stays after its last frame, in seconds.
         max_bytes: how long a stream may be.
 
     Raises:
@@ -193,9 +193,9 @@ class RedisStore:
                 return _page(entries)
 
     async def _wait(self, key: str, start: int) -> Any:
-        """Wait for what stands behind a frame, for as long as a reader counts as reading without another word."""
+        """Wait for what stands after a frame, for as long as a reader counts as reading without another word."""
         stream = self._names(key)[0]
-        # The ids of frames are 1-0 and so on. The end of n frames is n-2, and so behind n-1 too.
+        # The ids of frames are 1-0 and so on. The end of n frames is n-2, and so after n-1 too.
         async with _calling(key):
             found = await self._redis.xread({stream: f"{start}-1"}, count=PAGE, block=self._block)
         if not found:

@@ -193,7 +193,7 @@ class MemoryStore:
 
     Args:
         lease: as `Store.lease` says, in seconds.
-        keep: for how long a stream stays behind its last frame, in seconds; it is dropped when the next one begins.
+        keep: for how long a stream stays after its last frame, in seconds; it is dropped when the next one begins.
         max_bytes: how long a stream may be.
         max_streams: how many there may be. For another one the oldest that has ended, or was abandoned, is dropped.
 
