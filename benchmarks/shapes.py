@@ -33,7 +33,7 @@ class Shape:
         name: what the report calls it.
         deltas: the input.
         clean: the clean text.
-        markup: for each event that is no text, its raw markup and its outcome.
+        markup: for each event that is not text, its raw markup and its outcome.
     """
 
     name: str

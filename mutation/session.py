@@ -147,7 +147,7 @@ def _leave_out(session: Any, path: Path) -> None:
 
 
 def unread(tree: ast.AST) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """Give where annotations stand, which nothing evaluates, and patterns, in which ``|`` is no operator.
+    """Give where annotations stand, which nothing evaluates, and patterns, in which ``|`` is not an operator.
 
     Whether a type checker reads the file is no question of the program's either.
     """

@@ -156,7 +156,7 @@ class Spaced(Body):
 
 
 class Opaque(Body):
-    """The payload of a marker that is no citation: JSON, or else plain fields."""
+    """The payload of a marker that is not a citation: JSON, or else plain fields."""
 
     is_payload = True
     family = ""

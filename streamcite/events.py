@@ -41,7 +41,7 @@ class Reference(NamedTuple):
 
 
 class _Marker:
-    """Share what every event that is no bare text can say of its place."""
+    """Share what every event that is not a bare text can say of its place."""
 
     __slots__ = ()
 
@@ -101,7 +101,7 @@ class Citation(_Marker):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherMarker(_Marker):
-    """Report a well-formed marker that is no citation, an ignored character, or one that `Tidy` has dropped.
+    """Report a well-formed marker that is not a citation, an ignored character, or one that `Tidy` has dropped.
 
     Attributes:
         family: the marker's family; empty for a character.
@@ -258,7 +258,7 @@ def to_dict(event: Event) -> dict[str, Any]:
         A new dict of JSON values whose ``type`` is ``text``, ``citation``, ``other`` or ``malformed``.
 
     Raises:
-        TypeError: the value is no event.
+        TypeError: the value is not an event.
     """
     if isinstance(event, str):
         return {"type": "text", "text": event}

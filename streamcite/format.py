@@ -51,7 +51,7 @@ class CitationFormat:
         spaces_in_fields: whether a field may hold spaces, as in ``Paragraph 21``.
         ignored: single characters that are removed wherever they stand in text: no letter, digit, ``-``, ``_``, nor
             part of a token.
-        display: for a family that is no citation, a function from the fields of a marker, as written, to the text to
+        display: for a family that is not a citation, a function from the fields of a marker, as written, to the text to
             show. If it raises or returns no ``str``, nothing is shown.
 
     Raises:
@@ -115,9 +115,9 @@ class CitationFormat:
             A marker that ``parse(text, format=self)`` reads back as one `Citation` of just these references.
 
         Raises:
-            ValueError: there is no such marker: no reference, a family that is no citation, an id or a locator that
+            ValueError: there is no such marker: no reference, a family that is not a citation, an id or a locator that
                 the format does not read as one, or more than 4096 code points.
-            TypeError: something other than `Reference`s of strings was given, or a family that is no string.
+            TypeError: something other than `Reference`s of strings was given, or a family that is not a string.
         """
         if isinstance(references, Reference | str) or not isinstance(references, Iterable):
             raise TypeError(f"references: must be a list of References, not {references!r}")
@@ -140,7 +140,7 @@ class CitationFormat:
         """Build a format from what `to_dict` gave; a field left out has its default.
 
         Raises:
-            ValueError: a key is no field, or a field cannot be used.
+            ValueError: a key is not a field, or a field cannot be used.
         """
         if not isinstance(obj, Mapping):
             raise ValueError(f"a citation format must be a mapping of its fields, not {type(obj).__name__}")

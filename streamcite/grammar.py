@@ -81,7 +81,7 @@ class Grammar:
         )
 
     def show(self, family: str, fields: tuple[str, ...]) -> str:
-        """Give what the reader sees of a marker that is no citation; without markup, whatever the function returns."""
+        """Give what the reader sees of a marker that is not a citation; without markup, whatever is returned."""
         function = self._display.get(family)
         if function is None:
             return ""

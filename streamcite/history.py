@@ -30,8 +30,8 @@ def to_marked_text(events: Iterable[AnyEvent], *, format: CitationFormat = OPENA
 
     Raises:
         ValueError: a citation has no marker in this format, which is not the one that it was read in.
-        TypeError: ``format`` is no `CitationFormat`, ``events`` are no iterable of events, or are one text, whose
-            citations `parse` reads first.
+        TypeError: ``format`` is not a `CitationFormat`, ``events`` are not an iterable of events, or are one text,
+            whose citations `parse` reads first.
 
     Source: the guide, element 4 (familiar patterns are reproduced best).
     """

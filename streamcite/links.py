@@ -182,7 +182,7 @@ def to_dict(event: AnyEvent) -> dict[str, Any]:
         A new dict of JSON values whose ``type`` is ``cited``, ``resolved``, or one of `streamcite.to_dict`.
 
     Raises:
-        TypeError: the value is no event.
+        TypeError: the value is not an event.
     """
     if isinstance(event, Cited):
         return {

@@ -38,7 +38,7 @@ _BETWEEN_SURROGATES = re.compile("(?<=[\ud800-\udbff])(?=[\udc00-\udfff])")
 # for each new piece begins to cost more than an object a piece does.
 PIECE = 4096
 
-# Looked up on the class, these raise TypeError for what is no str.
+# Looked up on the class, these raise TypeError for what is not a str.
 _isascii = str.isascii
 _isprintable = str.isprintable
 _partition = str.partition
@@ -64,7 +64,7 @@ class CitationParser:
 
     Raises:
         ValueError: an option is out of its range; the message begins with its name.
-        TypeError: ``format`` is no `CitationFormat`.
+        TypeError: ``format`` is not a `CitationFormat`.
     """
 
     __slots__ = (
@@ -121,7 +121,7 @@ class CitationParser:
 
         Raises:
             ParserClosed: `close` was called before.
-            TypeError: the delta is no ``str``.
+            TypeError: the delta is not a ``str``.
         """
         try:
             if self._idle:
@@ -454,7 +454,7 @@ def parse(text: str, *, complete: bool = False, **options: Unpack[ParserOptions]
         All events in order, adjacent strings joined.
 
     Raises:
-        ValueError, TypeError: as `CitationParser` does for a bad option or a text that is no ``str``.
+        ValueError, TypeError: as `CitationParser` does for a bad option or a text that is not a ``str``.
     """
     parser = CitationParser(**options)
     return join_strings([*parser.feed(text), *parser.close(complete=complete)])

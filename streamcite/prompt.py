@@ -84,7 +84,7 @@ def instructions(
         The instructions, without a newline at the end.
 
     Raises:
-        TypeError: ``format`` is no `CitationFormat`.
+        TypeError: ``format`` is not a `CitationFormat`.
         ValueError: an argument has no meaning, or none beside the others (``lines`` with blocks, ``tool`` with blocks,
             ``several="one_marker"`` with required lines, as a marker of the guide holds one locator, its last field);
             or the format leaves no room for an example. The message begins with the name of the argument, or of the

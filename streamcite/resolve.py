@@ -65,8 +65,8 @@ class Resolver:
         format: what a marker looks like.
 
     Raises:
-        TypeError: ``sources`` is no mapping, ``format`` no `CitationFormat`; while reading, the mapping holds something
-            else than sources, or what is fed is no event of a parser.
+        TypeError: ``sources`` is not a mapping, ``format`` is not a `CitationFormat`; while reading, the mapping holds
+            something else than sources, or what is fed is not an event of a parser.
         ValueError: ``scope`` is neither of the two.
 
     Source: the guide, element 5.
@@ -113,12 +113,12 @@ class Resolver:
             events: what a parser handed out; may be empty.
 
         Returns:
-            What became known of pending citations, then one event for each that was fed. One that is no citation is the
-            same object, but for its position after a citation that was prose.
+            What became known of pending citations, then one event for each that was fed. One that is not a citation is
+            the same object, but for its position after a citation that was prose.
 
         Raises:
             ResolverClosed: `close` was called before.
-            TypeError: they are no iterable of events of a parser, or one text.
+            TypeError: they are not an iterable of events of a parser, or one text.
         """
         check_iterable(events)
         if self._closed:

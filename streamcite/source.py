@@ -181,7 +181,7 @@ class Source(_Numbered):
         """Build a source from what `to_dict` gave; a field left out has its default.
 
         Raises:
-            ValueError: a key is no field, ``id`` is missing, or a field cannot be used; the message names it.
+            ValueError: a key is not a field, ``id`` is missing, or a field cannot be used; the message names it.
         """
         if not isinstance(obj, Mapping):
             raise ValueError(f"a source must be a mapping of its fields, not {type(obj).__name__}")

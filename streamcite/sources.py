@@ -44,7 +44,7 @@ class Sources(Mapping[str, Source]):
         format: what an id may be.
 
     Raises:
-        TypeError: ``format`` is no `CitationFormat`.
+        TypeError: ``format`` is not a `CitationFormat`.
 
     Source: the guide, elements 1 and 2 (a good unit keeps its id; the form of ids).
     """
@@ -102,7 +102,7 @@ class Sources(Mapping[str, Source]):
         Raises:
             ValueError: the id is none that a citation of the format can name, or is that of another source, or not the
                 one that the key has; the message names the id.
-            TypeError: ``source`` is no `Source`, or ``key`` no ``str``.
+            TypeError: ``source`` is not a `Source`, or ``key`` is not a ``str``.
         """
         if not isinstance(source, Source):
             raise TypeError(f"source: must be a Source, not {source!r}")
@@ -173,7 +173,7 @@ class Sources(Mapping[str, Source]):
 
         Raises:
             ValueError: no source has one of these ids; then none is marked.
-            TypeError: one of them is no ``str``; then none is marked either.
+            TypeError: one of them is not a ``str``; then none of them is marked either.
         """
         self._require(ids)
         self._shown.update(dict.fromkeys(ids, self._messages))
@@ -186,7 +186,7 @@ class Sources(Mapping[str, Source]):
         each `Citation`. An id that no citable source has is ignored: a model wrote it.
 
         Raises:
-            TypeError: one of them is no ``str``; then none is marked.
+            TypeError: one of them is not a ``str``; then none is marked.
         """
         _check_ids(ids)
         self._cited.update(dict.fromkeys(id for id in ids if id in self and self[id].citable))
@@ -196,7 +196,7 @@ class Sources(Mapping[str, Source]):
 
         Raises:
             ValueError: no source has one of these ids; then none is marked.
-            TypeError: one of them is no ``str``; then none is marked either.
+            TypeError: one of them is not a ``str``; then none of them is marked either.
         """
         self._require(ids)
         self._ambiguous.update(dict.fromkeys(ids))
@@ -327,7 +327,7 @@ class ToolCall:
             unit: as what it is cited; by default ``block`` for the kind of that name, and ``lines`` for all others.
             about: other fields of the `Source`.
 
-        Returns, Raises: as `Sources.add`; also what `Source` raises, and ValueError for a kind that is no name.
+        Returns, Raises: as `Sources.add`; also what `Source` raises, and ValueError for a kind that is not a name.
         """
         if not isinstance(kind, str) or not re.fullmatch(KIND, kind):
             raise ValueError(f"kind: must be a name in ASCII letters, not {kind!r}")

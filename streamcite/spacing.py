@@ -104,7 +104,7 @@ class Tidy:
 
         Raises:
             TidyClosed: `close` was called before.
-            TypeError: they are no iterable of events, or one text.
+            TypeError: they are not an iterable of events, or one text.
         """
         check_iterable(events)
         if self._closed:

@@ -110,8 +110,9 @@ def iter_events(
         asked for.
 
     Raises:
-        TypeError: ``chunks`` is no iterable, ``text``, ``complete`` or ``format`` are of the wrong type, ``sources``
-            is no mapping; while iterating, a delta is no ``str``, or the mapping holds something else than sources.
+        TypeError: ``chunks`` is not an iterable, ``text``, ``complete`` or ``format`` are of the wrong type,
+            ``sources`` is not a mapping; while iterating, a delta is not a ``str``, or the mapping holds something else
+            than sources.
         ValueError: another option is of the wrong type or out of its range.
     """
     _check(text, complete)
@@ -199,9 +200,9 @@ def aiter_events(
         an `AsyncResolvedStream`. Nothing is read ahead, and the only waiting is that for the next chunk.
 
     Raises:
-        TypeError: ``chunks`` is no asynchronous iterable, ``text``, ``complete`` or ``format`` are of the wrong
-            type, ``sources`` is no mapping; while iterating, a delta is no ``str``, or the mapping holds something else
-            than sources.
+        TypeError: ``chunks`` is not an asynchronous iterable, ``text``, ``complete`` or ``format`` are of the wrong
+            type, ``sources`` is not a mapping; while iterating, a delta is not a ``str``, or the mapping holds
+            something else than sources.
         ValueError: another option is of the wrong type or out of its range.
     """
     _check(text, complete)

@@ -187,7 +187,7 @@ def split_blocks(text: str, *, size: int = DEFAULT_SIZE, markdown: bool = False)
 
     Raises:
         ValueError: ``size`` is less than 2.
-        TypeError: ``text`` is no ``str``, or ``size`` is no ``int``.
+        TypeError: ``text`` is not a ``str``, or ``size`` is not an ``int``.
         ModuleNotFoundError: ``markdown`` is asked for and markdown-it-py is missing; it comes with the extra
             ``markdown``.
 

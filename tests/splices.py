@@ -29,7 +29,7 @@ def payloads(data: bytes) -> list[bytes]:
 
 
 def values(data: bytes) -> list[Any]:
-    """Give what the events of a stream hold; the end, and what is no JSON, as text."""
+    """Give what the events of a stream hold; the end, and what is not JSON, as text."""
     return [_value(payload) for payload in payloads(data)]
 
 

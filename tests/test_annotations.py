@@ -137,7 +137,7 @@ def test_a_source_is_annotated_once_a_marker_and_in_the_shape_of_its_kind() -> N
         (Source("s", title="T"), None, "T"),
         (Source("s"), None, "s"),
         (Source("s", url=""), None, "s"),
-        # What a browser would run, or cannot open, is no link.
+        # What a browser would run, or cannot open, is not a link.
         (Source("s", title="T", url="javascript:alert(1)"), None, "T"),
         (Source("s", url=" JaVa\tScRiPt:alert(1)"), None, "s"),
         (Source("s", url="data:text/html,<script>"), None, "s"),

@@ -1,4 +1,4 @@
-"""Files of every kind as documents: real PDF, HTML in the wild's ways, and what is no text."""
+"""Files of every kind as documents: real PDF, HTML in the wild's ways, and what is not text."""
 
 import os
 import stat

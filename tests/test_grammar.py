@@ -175,7 +175,7 @@ def test_what_reads_back(words: list[str], references: list[Reference]) -> None:
     assert not grammar_for(OPENAI).reads(marker, words, tuple(references))
 
 
-# What is shown of a marker that is no citation.
+# What is shown of a marker that is not a citation.
 
 
 @given(formats_and_texts())

@@ -216,7 +216,7 @@ def test_interleaved_texts_and_choices_do_not_mix(kind: str, size: int) -> None:
             assert added_up(cleaned, name, index) == added_up([whole], name, index) == clean(text)
             of_part = [event for part, event in parts if (part.index, part.field) == (index, name)]
             assert joined(of_part) == parse(text)
-        annotations = expected_annotations(SENTENCE, complete=True)  # what the other texts cite is no answer
+        annotations = expected_annotations(SENTENCE, complete=True)  # the other texts are no part of the answer
         assert without_index(added_up(cleaned, "annotations", index)) == annotations
         assert added_up([whole], "annotations", index) == annotations
     assert view.result.complete

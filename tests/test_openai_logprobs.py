@@ -19,7 +19,7 @@ SENTENCE = f"It lasts.{MARKER} And \U0001f680 so on."
 
 
 def entry(data: bytes, **fields: Any) -> Shape:
-    """Give an entry as OpenAI does: a token that is no text by itself is written in hexadecimal escapes."""
+    """Give an entry as OpenAI does: a token that is not text by itself is written in hexadecimal escapes."""
     token = data.decode(errors="backslashreplace")
     return {"token": token, "bytes": [*data], "logprob": -0.5, "top_logprobs": [], **fields}
 

@@ -53,7 +53,7 @@ def check(make: Any, stream: list[Any], snapshot: Any = None) -> int:
 @given(KINDS, conversations(), st.lists(CHUNK, max_size=3), st.data())
 def test_chunks(kind: str, shapes: list[Shape], odd: list[Shape], data: st.DataObject) -> None:
     stream = given_as(kind, data.draw(st.permutations([*shapes, *odd, *streamed([MARKER[:9], MARKER[9:]])])))
-    # What is no chunk at all is misuse before the first one, and no affair of `more`.
+    # What is not a chunk at all is misuse before the first one, and no concern of `more`.
     check(ChatCore, [*given_as(kind, [chunk(choice("So"))]), *stream])
 
 

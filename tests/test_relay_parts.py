@@ -356,7 +356,7 @@ def test_a_memory_keeps_the_last_for_their_owner() -> None:
     assert nothing.restore(b"me", "One.") == "One."
 
 
-# Answers that are no stream
+# Answers that are not a stream
 
 
 @given(

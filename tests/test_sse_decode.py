@@ -63,7 +63,7 @@ class Standard:
 def over_limit(stream: bytes, limit: int) -> int | None:
     """How many events come before a line or a frame above the limit, if there is one."""
     if stream in (BOM[:1], BOM[:2]):
-        return None  # part of what is no line
+        return None  # part of what is not a line
     count, frame = 0, b""
     *lines, last = re.split(rb"\r\n|\r|\n", stream.removeprefix(BOM))
     for line, ended in [*((line, True) for line in lines), (last, False)]:

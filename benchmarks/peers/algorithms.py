@@ -19,7 +19,7 @@ _SOURCE_ID = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def cite(body: str) -> Cite | None:
-    """Read what stands between a marker's family and its stop; None if it is no citation."""
+    """Read what stands between a marker's family and its stop; None if it is not a citation."""
     words = [word for word in map(str.strip, body.split(DELIMITER)) if word]
     locator = words.pop() if words and _LOCATOR.fullmatch(words[-1]) else None
     if not words or not all(map(_SOURCE_ID.fullmatch, words)):

@@ -127,7 +127,7 @@ class Utf8:
             report(f"invalid UTF-8 replaced by U+FFFD: {self.invalid} times, first at byte {self.first_invalid}")
 
     def _count(self, text: str, data: bytes, offset: int) -> None:
-        # A U+FFFD that was in the file is no replacement.
+        # A U+FFFD that was in the file is not a replacement.
         replaced = text.count("\ufffd") - data.count("\ufffd".encode())
         if replaced and not self.invalid:
             try:
@@ -145,8 +145,8 @@ def json_deltas(texts: Iterable[str], name: str) -> Iterator[str]:
         name: of that file, as for `open_input`.
 
     Raises:
-        click.ClickException: a line is no JSON string, or is longer than `MAX_LINE`; the message names the file and the
-            number of the line.
+        click.ClickException: a line is not a JSON string, or is longer than `MAX_LINE`; the message names the file and
+            the number of the line.
     """
     shown = f"{_shown(name)}:"
     for number, line in enumerate(_lines(texts, shown), 1):

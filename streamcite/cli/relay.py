@@ -19,7 +19,7 @@ def _read(context: click.Context, _: click.Parameter, file: str | None) -> dict[
     """Give the settings of a file, but for those of the server, which take the place of defaults; a callback for click.
 
     Raises:
-        click.ClickException: it is no such file.
+        click.ClickException: it cannot be read, or is not a file of settings.
     """
     try:
         settings = {} if file is None else tomllib.loads(Path(file).read_text(encoding="utf-8"))

@@ -51,8 +51,8 @@ def read_sources(name: str, format: CitationFormat) -> Sources:
         format: what an id may be.
 
     Raises:
-        click.ClickException: it cannot be read, or it is no such file; the message names the file, and the entry by its
-            number and its id.
+        click.ClickException: it cannot be read, or is not a file of sources; the message names the file, and the entry
+            by its number and its id.
     """
     with open_input(name) as file:
         data = read_all(file, _LARGEST)

@@ -116,7 +116,7 @@ def read_html(content: str) -> Marked:
 
 @cache
 def _reader() -> MarkdownIt:
-    # With the nesting that CommonMark's preset allows: each level of brackets that are no links reads them once more.
+    # With the nesting that CommonMark's preset allows: each level of brackets that are not links reads them once more.
     reader = MarkdownIt("commonmark").enable("strikethrough")
     reader.inline.ruler.at("backticks", _backtick)
     return reader

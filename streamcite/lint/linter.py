@@ -58,7 +58,8 @@ class Linter:
         format: what a marker looks like.
 
     Raises:
-        TypeError: ``sources`` is no mapping, ``format`` no `CitationFormat`; while reading, what is fed is no event.
+        TypeError: ``sources`` is not a mapping, ``format`` is not a `CitationFormat`; while reading, what is fed is not
+            an event.
         ValueError: ``scope`` or ``lines`` is none of those named.
         ModuleNotFoundError: markdown-it-py is missing; it comes with the extra ``markdown``.
 
@@ -104,7 +105,7 @@ class Linter:
 
         Raises:
             LinterClosed: `close` was called before.
-            TypeError: they are no iterable of events, or one text.
+            TypeError: they are not an iterable of events, or one text.
         """
         check_iterable(events)
         if self._closed:

@@ -22,7 +22,7 @@ class Punctuation:
     """Look at what stands on either side of markers, one right after the other or alone."""
 
     def __init__(self) -> None:
-        self._before = ""  # the last character of the text that is no blank, nor a mark of emphasis
+        self._before = ""  # the last character of the text that is not a blank, nor a mark of emphasis
         self._apart = True  # whether a blank, or nothing, stands at its end
         self._markers: list[Spot] = []  # those at its end
         self._waiting = ""  # what may begin something else after them

@@ -106,7 +106,7 @@ def chat_events(
         of each `Citation`, and an event is resolved when it is asked for.
 
     Raises:
-        TypeError: ``stream`` is no stream of chunks, but say a coroutine that was not awaited; ``sources`` is no
+        TypeError: ``stream`` is not a stream of chunks, but say a coroutine that was not awaited; ``sources`` is not a
             mapping; while iterating, the stream gives strings, or events of the Responses API, and not chunks, or the
             mapping holds something else than sources.
         ValueError: an option is of the wrong type or out of its range; ``snapshot`` is none.
@@ -160,7 +160,7 @@ def clean_chat(
     """Clean a streamed chat completion in place: the same chunks in the same order, without markers.
 
     A chunk whose text was only markup is left out, unless it has anything else. What a choice still holds when it
-    finishes comes in a chunk before that. Tool calls, and all else that is no text, pass as they are.
+    finishes comes in a chunk before that. Tool calls, and all else that is not text, pass as they are.
 
     Args:
         stream: as for `chat_events`. What ``client.chat.completions.stream()`` gives is changed and returned, and must
@@ -179,8 +179,8 @@ def clean_chat(
 
     Raises:
         RuntimeError: what ``.stream()`` gave was read from before.
-        TypeError, ValueError: as `chat_events`; ``sources`` is no mapping; ``annotations``, ``unit`` or ``spacing`` is
-            none of those named.
+        TypeError, ValueError: as `chat_events`; ``sources`` is not a mapping; ``annotations``, ``unit`` or ``spacing``
+            is none of those named.
 
     Source: the API reference, "The chat completion chunk object".
     """
@@ -211,7 +211,7 @@ def clean_completion(
         A copy with clean texts.
 
     Raises:
-        TypeError: it is no completion; ``sources`` is no mapping.
+        TypeError: it is not a completion; ``sources`` is not a mapping.
         ValueError: as `clean_chat`.
 
     Source: the API reference, "The chat completion object".

@@ -89,10 +89,10 @@ def json_reader() -> Callable[[bytes], Any]:
 
 
 def read_any_json(payload: bytes) -> Any:
-    """Read what the fast reader refuses: lone surrogates, and bytes that are no UTF-8.
+    """Read what the fast reader refuses: lone surrogates, and bytes that are not UTF-8.
 
     Raises:
-        ValueError, RecursionError: it is no JSON, or nests too deep.
+        ValueError, RecursionError: it is not JSON, or nests too deep.
     """
     return json.loads(payload.decode("utf-8", "replace"))
 

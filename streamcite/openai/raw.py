@@ -117,7 +117,7 @@ def stream_chat(
         sent when it is entered, and raises what the client raises.
 
     Raises:
-        TypeError: ``client`` is no client, ``sources`` no mapping.
+        TypeError: ``client`` is not a client, ``sources`` is not a mapping.
         ValueError: ``scope`` or ``spacing`` is none, or an option of the parser is of the wrong type or out of its
             range.
 

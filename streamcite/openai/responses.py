@@ -87,9 +87,9 @@ def responses_events(
 ) -> AsyncEventView[Any] | EventView[Any]:
     """Read a streamed response as events: the clean text of the answer, message after message, and its citations.
 
-    Messages of the phase ``commentary`` are no answer. Iterate over ``iter_parts()`` instead for every text: answers,
-    commentary, reasoning and its summaries, refusals. What is held when the stream ends counts as complete only if the
-    response was completed; see `CitationParser.close`.
+    Messages of the phase ``commentary`` are no part of the answer. Iterate over ``iter_parts()`` instead for every
+    text: answers, commentary, reasoning and its summaries, refusals. What is held when the stream ends counts as
+    complete only if the response was completed; see `CitationParser.close`.
 
     Args:
         stream: what ``client.responses.create(stream=True)`` or ``client.responses.retrieve(id, stream=True)``
@@ -110,8 +110,8 @@ def responses_events(
         answer, positions count within each message's text.
 
     Raises:
-        TypeError: ``stream`` is no stream of events, but say a coroutine that was not awaited; ``sources`` is no
-            mapping; while iterating, the stream gives strings, or chat completion chunks, and not events, or the
+        TypeError: ``stream`` is not a stream of events, but say a coroutine that was not awaited; ``sources`` is
+            not a mapping; while iterating, the stream gives strings, or chat completion chunks, and not events, or the
             mapping holds something else than sources.
         ValueError: an option is of the wrong type or out of its range; ``snapshot`` is none; while iterating, the
             stream begins before the snapshot was taken.
@@ -165,8 +165,8 @@ def clean_responses(
     """Clean a streamed response in place: the same events in the same order, without markers, wherever text stands.
 
     An event whose text was only markup is left out, and what is held at the end comes in an event of its own;
-    ``sequence_number`` always rises. It is the server's, but where new events need numbers and none was left out in
-    front of them: from there on it is higher, until others are left out. Function calls, and all else that is no text,
+    ``sequence_number`` always rises. It is the server's, but where new events need numbers and none was left out
+    before them: from there on it is higher, until others are left out. Function calls, and all else that is not text,
     pass as they are. A stream that begins in the middle of a response is for `responses_events`, as this cannot know
     what came before.
 
@@ -187,8 +187,8 @@ def clean_responses(
 
     Raises:
         RuntimeError: what ``.stream()`` gave was read from before.
-        TypeError, ValueError: as `responses_events`; ``sources`` is no mapping; ``annotations`` or ``unit`` is none of
-            those named.
+        TypeError, ValueError: as `responses_events`; ``sources`` is not a mapping; ``annotations`` or ``unit`` is none
+            of those named.
 
     Source: the API reference, "Responses: streaming events".
     """
@@ -220,7 +220,7 @@ def clean_response(
         A copy with clean texts.
 
     Raises:
-        TypeError: it is no response; ``sources`` is no mapping.
+        TypeError: it is not a response; ``sources`` is not a mapping.
         ValueError: as `clean_responses`.
 
     Source: the API reference, "The response object".

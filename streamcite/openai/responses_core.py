@@ -129,7 +129,7 @@ class ResponsesCore(TextsCore):
         that tells whether the answer ended by itself.
 
         Raises:
-            TypeError: it is no event.
+            TypeError: it is not an event.
         """
         found = fields(event)
         kind = found.get("type")
@@ -328,7 +328,7 @@ def _type_of(event: Any, *, sure: bool) -> str:
     """Give the type of what has none that is declared.
 
     Raises:
-        TypeError: it is no event, and it is not ``sure`` that the stream gives these.
+        TypeError: it is not an event, and it is not ``sure`` that the stream gives these.
     """
     kind = get(event, "type")
     if isinstance(kind, str) or sure or event is None:

@@ -279,7 +279,7 @@ def event_view(core: TextsCore, stream: Any, resolvers: Resolvers | None) -> Eve
     """Wrap a stream in the event view for its kind.
 
     Raises:
-        TypeError: it is no stream.
+        TypeError: it is not a stream.
     """
     if is_async(stream):
         return AsyncEventView(core, Given(aiter(stream), stream), resolvers)
@@ -293,7 +293,7 @@ def object_view(core: Core[Any], stream: Any) -> Any:
     offers no other place to clean all these at once, so that one private name of the client is used here.
 
     Raises:
-        TypeError: it is no stream.
+        TypeError: it is not a stream.
         RuntimeError: it is one of ``.stream()``, and was read from before.
     """
     view = AsyncObjectView if is_async(stream) else ObjectView
@@ -310,7 +310,7 @@ def is_async(stream: Any) -> bool:
     """Say whether a stream is asynchronous.
 
     Raises:
-        TypeError: it is no stream, but say a coroutine that was not awaited.
+        TypeError: it is not a stream, but say a coroutine that was not awaited.
     """
     if isinstance(stream, AsyncIterable):
         return True

@@ -1,7 +1,7 @@
 """The relay as an ASGI application: a request in, sent on; the answer back, cleaned where it is one of a model.
 
 A body passes as it comes, in both directions, and each side waits for the other: nothing is gathered but requests that
-may hold sources, and answers that are no stream.
+may hold sources, and answers that are not a stream.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class CleanSSE(AsyncShell[bytes]):
         options: see there.
 
     Raises:
-        TypeError, ValueError: as `Splice`; TypeError: ``stream`` is no asynchronous iterable. While iterating,
+        TypeError, ValueError: as `Splice`; TypeError: ``stream`` is not an asynchronous iterable. While iterating,
             `LineTooLong` of `streamcite.sse` and `StreamTooLong`.
     """
 

@@ -34,7 +34,7 @@ class RelayConfig:
         spacing: ``tidy`` mends the blanks that a removed marker leaves, as `Tidy` does; ``exact``: they stay.
         remember: how many of its answers are given back their markers when a client sends them again.
         cors: the origins whose web pages may read what is answered; ``*`` for any.
-        max_body: of a request that must be read whole, as it may hold sources, and of an answer that is no stream.
+        max_body: of a request that must be read whole, as it may hold sources, and of an answer that is not a stream.
         max_head: of the request line and the headers of a request, where the relay runs the server; and of those of an
             answer.
         connect_timeout: for a connection to the upstream.
@@ -88,7 +88,7 @@ class RelayConfig:
             beside: what else the file may set, for the message on a name that is none.
 
         Raises:
-            ValueError: as the class; or it is no mapping, or has a name that is none.
+            ValueError: as the class; or it is not a mapping, or has an unknown name.
         """
         if not isinstance(values, dict):
             raise ValueError(f"a configuration must be a table, not {values!r}")

@@ -54,6 +54,6 @@ def renumbered(frame: bytes, shift: int) -> bytes | None:
         end = frame.find(b"}", at)
     try:
         number = int(frame[at:end])
-    except ValueError:  # it is no integer, or one that is too long
+    except ValueError:  # it is not an integer, or one that is too long
         return None
     return b"%b%d%b" % (frame[:at], number + shift, frame[end:])

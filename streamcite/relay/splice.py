@@ -148,7 +148,7 @@ class Splice:
                 what was held: if this call has any, it is returned, and the error raised by the next.
             StreamTooLong: there were more than 256 MiB of events, or 4,096 texts, as above.
             SpliceClosed: `close` was called before.
-            TypeError: the data is no ``bytes``.
+            TypeError: the data is not ``bytes``.
         """
         # What `_passes_unread` asks, and what `keep` does: most calls come to this.
         try:

@@ -31,7 +31,7 @@ class NoAnswerError(Exception):
     """The upstream gave no answer.
 
     Attributes:
-        fault: what was wrong; ``invalid``: what came is no answer of HTTP, or its head is too large.
+        fault: what was wrong; ``invalid``: what came is not an answer of HTTP, or its head is too large.
     """
 
     def __init__(self, reason: str, fault: Fault) -> None:

@@ -1,4 +1,4 @@
-"""An answer that is no stream, cleaned by the rules of a splice. Pure."""
+"""An answer that is not a stream, cleaned by the rules of a splice. Pure."""
 
 from __future__ import annotations
 

@@ -58,8 +58,8 @@ class LiveHtml:
     The time for a delta is that for what is new, or else for the paragraph, the item of a list, the row of a table or
     the block of code that is open. All that is read is bounded by a multiple of the answer's length, whoever wrote it:
     where an open block has cost too much, what comes is read without what is before it, as inline content, until
-    reading all of it is paid for again. Then a mark that was open there is closed, and a line is no item or row, until
-    the block ends. No text waits for that, but for that of definitions of links.
+    reading all of it is paid for again. Then a mark that was open there is closed, and a line is not an item or row,
+    until the block ends. No text waits for that, but for that of definitions of links.
 
     Raises:
         ModuleNotFoundError: from the import of this module: markdown-it-py is missing.
@@ -79,7 +79,7 @@ class LiveHtml:
 
         Raises:
             RendererClosed: `close` was called before.
-            TypeError: one of them is no event of a resolver.
+            TypeError: one of them is not an event of a resolver.
         """
         self._stage.read(events)
         return self._stage.patches()

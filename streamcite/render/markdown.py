@@ -30,7 +30,7 @@ class MarkdownRenderer(Renderer):
     The text stays as the model wrote it, its tables and lists too. A citation is given out with the character after
     it. Where no link can stand, as in code or in another link, it comes after that; in a block of code, in a paragraph
     after the block. It may get a blank beside it where it would be read as something else. What has no source is left
-    out. Links are to http, https and mailto only; what else a source has for a URL is no link.
+    out. Links are to http, https and mailto only; what else a source has for a URL is not a link.
 
     Args:
         style: which.

@@ -82,7 +82,7 @@ class OpenTail:
         """Let nothing be read again: what follows is read by itself.
 
         Args:
-            last: the last character before it that is no blank; may be empty.
+            last: the last character before it that is not a blank; may be empty.
         """
         self.source, self._shown, self._last = "", None, last or self._last
         self.goes_on, self.is_code = True, False

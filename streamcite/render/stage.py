@@ -36,7 +36,7 @@ class Renderer(ABC):
 
         Raises:
             RendererClosed: `close` was called before.
-            TypeError: they are no iterable of events of a resolver, or one text.
+            TypeError: they are not an iterable of events of a resolver, or one text.
         """
         self.read(events)
         return self._given_out()

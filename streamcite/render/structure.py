@@ -45,7 +45,7 @@ def read(text: str, signs: Sequence[Sign], pattern: re.Pattern[str], env: EnvTyp
 
     But for the signs, the tokens are those of the text without citations. A sign is in the content of a token of text
     or of a block of code; that of a citation within a link, an image or a span of code is after that. Links are safe,
-    as `is_safe_url` says; what is no safe one is text.
+    as `is_safe_url` says; what is not a safe one is text.
 
     Args:
         text: whole blocks, whose lines end with a line feed.
@@ -246,7 +246,7 @@ def _blocks() -> MarkdownIt:
 
 @cache
 def _inlines() -> MarkdownIt:
-    # With the nesting that CommonMark's preset allows: each level of brackets that are no links reads them once more.
+    # With the nesting that CommonMark's preset allows: each level of brackets that are not links reads them once more.
     reader = MarkdownIt("commonmark", {"html": False}).enable("strikethrough")
     reader.core.ruler.disable(["normalize", "block"])
     return _careful(reader)

@@ -67,7 +67,7 @@ class TerminalRenderer(Renderer):
     `feed` only takes what comes; `draw` gives what shows it, and is to be called a few times a second. A block (a
     paragraph, a list, a table, a piece of code) that has ended is printed once and never touched again; only the last
     one is drawn anew, with all that has come since it was last drawn. What is given out is for a terminal, whose size
-    rich asks of the standard streams, or of ``COLUMNS`` and ``LINES``; those that are no size are taken out of the
+    rich asks of the standard streams, or of ``COLUMNS`` and ``LINES``; values that are not a size are taken out of the
     environment.
     """
 

@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 # A `response.completed` is one line, and so is an image in base64: they have room, the machine's memory is safe.
 DEFAULT_MAX_LINE = 16 * 2**20  # bytes
-# What has more digits is no time: they are 30 million years, and `int` refuses thousands.
+# More digits are not a time: 18 of them are 30 million years, and `int` refuses thousands.
 _MAX_RETRY_DIGITS = 18
 _BOM = b"\xef\xbb\xbf"
-# A byte is found in bytes in a fraction of the time that bytes are.
+# As ints: `in` and `find` look for one byte in a fraction of the time that they take for a ``bytes`` object.
 _LF, _CR = b"\n\r"
 
-_endswith = bytes.endswith  # looked up on the class, it raises TypeError for what is no bytes
+_endswith = bytes.endswith  # looked up on the class, it raises TypeError for what is not bytes
 _new = tuple.__new__  # builds an event in half the time of its class
 
 
@@ -59,15 +59,15 @@ class ServerSentEvent(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Give the data as text; what is no UTF-8 becomes U+FFFD, as the standard decodes it."""
+        """Give the data as text; what is not UTF-8 becomes U+FFFD, as the standard decodes it."""
         return self.data.decode("utf-8", "replace")
 
 
 class SSEDecoder:
     """Turn the bytes of a ``text/event-stream`` into its events, without I/O.
 
-    It reads as the HTML Living Standard says in section 9.2.6, "Interpreting an event stream": a line ends at CR, LF
-    or CRLF and nowhere else, a byte order mark at the start is no part of the stream, a frame without ``data`` is no
+    It reads as the HTML Living Standard says in section 9.2.6, "Interpreting an event stream": a line ends at CR, LF or
+    CRLF and nowhere else, a byte order mark at the start is not part of the stream, a frame without ``data`` is not an
     event, though its ``id`` and ``retry`` count. How the bytes are cut cannot be told from the events, and nothing in
     them raises but their length.
 
@@ -83,7 +83,7 @@ class SSEDecoder:
             comments not counted. What the decoder holds between two calls is bounded by it.
 
     Raises:
-        ValueError: ``max_line`` is no number from 1.
+        ValueError: ``max_line`` is not a number from 1.
     """
 
     __slots__ = (
@@ -100,7 +100,7 @@ class SSEDecoder:
         self._at_start = True  # whether a byte order mark may come, part of which may be in `_line`
         self._after_cr = False  # whether an LF belongs to the line end that was read
         # The open frame. Byte arrays, since bytes and lists of them would be copied, or large, for small cuts.
-        self._lines = bytearray()  # its whole lines that are no comments, an LF after each
+        self._lines = bytearray()  # its whole lines that are not comments, an LF after each
         self._line = bytearray()  # the line that has not ended
         self._idle = False  # whether a frame can be read at once: it is open, and the four above say nothing
 
@@ -121,7 +121,7 @@ class SSEDecoder:
     def retry(self) -> int | None:
         """Give the newest reconnection time that the stream gave, in milliseconds, or None.
 
-        It counts when its frame or the stream has ended. What is no number, or has more than 18 digits, is ignored.
+        It counts when its frame or the stream has ended. What is not a number, or has more than 18 digits, is ignored.
         """
         return self._retry
 
@@ -137,7 +137,7 @@ class SSEDecoder:
         Raises:
             LineTooLong: the limit is exceeded; it bears the events before it, and the decoder is closed.
             DecoderClosed: the decoder is closed.
-            TypeError: the data is no ``bytes``; nothing has changed.
+            TypeError: the data is not ``bytes``; nothing has changed.
         """
         try:
             whole = _endswith(data, b"\n\n")
@@ -150,7 +150,7 @@ class SSEDecoder:
         return self._feed_part(data)
 
     def close(self) -> bytes:
-        """Say that the stream has ended. A frame without an empty line after it is no event, so the standard.
+        """Say that the stream has ended. A frame without an empty line after it is not an event, says the standard.
 
         Returns:
             What was fed of such a frame: its lines without comments, LF for every line end, the last line as far as it

@@ -29,7 +29,7 @@ class RecordedAnswer:
         sources: what the answer cites, by source id.
 
     Raises:
-        TypeError: the id, the text, the reasoning or a delta is no string.
+        TypeError: the id, the text, the reasoning or a delta is not a string.
         ValueError: the id is empty, or the joined deltas are not the text.
     """
 

@@ -145,7 +145,7 @@ def _input(given: str | list[Any]) -> str:
 
 
 def _item(item: object, name: str) -> str:
-    """Give the text of an item; one that is no message, such as a tool's output, has none."""
+    """Give the text of an item; one that is not a message, such as a tool's output, has none."""
     kind = an_object(item, name).get("type")
     optional({f"{name}.type": kind}, f"{name}.type", str)
     return _message(item, name) if kind in {None, "message"} else ""

@@ -67,7 +67,7 @@ def serve(
         The running server.
 
     Raises:
-        TypeError: ``answers`` are neither a text nor `RecordedAnswer`s, or ``pace`` is no number.
+        TypeError: ``answers`` are neither a text nor `RecordedAnswer`s, or ``pace`` is not a number.
         ValueError: ``pace`` is negative or not finite; there are no answers, or two have the same id.
         RuntimeError: the server did not start or stop in time, or failed; the cause says how.
     """

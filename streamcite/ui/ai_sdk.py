@@ -79,7 +79,7 @@ def ui_message(events: Iterable[ResolvedEvent], *, message_id: str = "") -> _Jso
         message_id: the id of the message.
 
     Raises:
-        TypeError: they are no iterable of events of a resolver, or one text.
+        TypeError: they are not an iterable of events of a resolver, or one text.
     """
     check_iterable(events)
     message, parts = _Message(message_id), _Parts()

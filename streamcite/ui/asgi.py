@@ -72,7 +72,7 @@ class FrameResponse(_Response):
     a comment goes out now and then, so that nothing on the way takes the connection for dead. Where only the headers
     are asked for (HEAD), no frame is.
 
-    What an error leaves is no whole body: the error is raised to the server, which cuts the connection, and a client
+    What an error leaves is not a whole body: the error is raised to the server, which cuts the connection, and a client
     can tell that from an end. Where the frames have an end for it, that is sent, and the error raised after it.
 
     Args:
@@ -83,7 +83,7 @@ class FrameResponse(_Response):
 
     Raises:
         TypeError: ``frames`` are neither.
-        ValueError: ``ping`` is no number above 0.
+        ValueError: ``ping`` is not a number above 0.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class FrameResponse(_Response):
         """Answer one request, as ASGI says.
 
         Raises:
-            RuntimeError: it is no HTTP request, or another one was answered before.
+            RuntimeError: it is not an HTTP request, or another one was answered before.
         """
         frames, self._frames = self._frames, None
         if frames is None or scope["type"] != "http":

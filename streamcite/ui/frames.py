@@ -52,7 +52,7 @@ class AnswerFrames:
         write: what encodes a text that comes next in less time than `encode`, or None; see `Encoder.write`.
 
     Raises:
-        TypeError: ``events`` is no iterable, or a text; or ``complete`` or ``on_error`` is none of what it may be.
+        TypeError: ``events`` is not an iterable, or a text; or ``complete`` or ``on_error`` is none of what it may be.
     """
 
     def __init__(

@@ -74,7 +74,7 @@ def ai_message(events: Iterable[ResolvedEvent], *, message_id: str | None = None
         message_id: as for `LangChainEncoder`.
 
     Raises:
-        TypeError: they are no iterable of events of a resolver, or one text.
+        TypeError: they are not an iterable of events of a resolver, or one text.
     """
     check_iterable(events)
     answer = _Answer(message_id)

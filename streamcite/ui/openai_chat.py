@@ -94,7 +94,7 @@ def chat_completion(
         unit: as for `OpenAIChatEncoder`.
 
     Raises:
-        TypeError: they are no iterable of events of a resolver, or one text.
+        TypeError: they are not an iterable of events of a resolver, or one text.
         ValueError: as `OpenAIChatEncoder`.
     """
     check_iterable(events)

@@ -93,7 +93,7 @@ def model_response(
         unit: as for `OpenAIResponsesEncoder`.
 
     Raises:
-        TypeError: they are no iterable of events of a resolver, or one text.
+        TypeError: they are not an iterable of events of a resolver, or one text.
     """
     check_iterable(events)
     answer = _Answer(model, response_id, created, unit)

@@ -72,7 +72,7 @@ class Places:
             A citation, for a `Resolved` the one of its index; or text, which may be empty.
 
         Raises:
-            TypeError: it is no event of a resolver.
+            TypeError: it is not an event of a resolver.
         """
         if isinstance(event, Cited) and not event.text:
             placed = Placed(event, self.offset)

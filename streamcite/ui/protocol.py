@@ -74,7 +74,7 @@ class Encoder(ABC):
 
         Raises:
             EncoderClosed: the answer has ended.
-            TypeError: they are no iterable of events of a resolver, or one text.
+            TypeError: they are not an iterable of events of a resolver, or one text.
         """
         check_iterable(events)
         if self._closed:

@@ -131,7 +131,7 @@ return {ended and 'ended' or 'open', count, frames}
 """
 )
 
-# What is left for a while says to its producer, who may not have heard, that this is no loss.
+# What is left for a while says to its producer, who may not have heard, that this is not a loss.
 EXPIRE: Final = (
     _COMMON
     + """

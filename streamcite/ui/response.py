@@ -53,7 +53,7 @@ def sse_response(
 
     Raises:
         TypeError: as `AnswerFrames`, `new_encoder` and `Resolver` do.
-        ValueError: ``ping`` is no number above 0, or as these do.
+        ValueError: ``ping`` is not a number above 0, or as these do.
     """
     encoder = new_encoder(protocol)
     resolver = Resolver({} if sources is None else sources, scope, format=format)

@@ -145,8 +145,8 @@ class Resumable:
 
         Returns:
             An ASGI response: status 200; 204 if the reader has all, which tells an ``EventSource`` to stay away; 404 if
-            there is no such answer, or it has no such frame, ended or not; 400 if the id is no number of a frame; 503
-            if the store cannot be reached.
+            there is no such answer, or it has no such frame, ended or not; 400 if the id is not a number of a frame;
+            503 if the store cannot be reached.
         """
         start = 0
         if last_event_id:
