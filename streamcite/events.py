@@ -252,7 +252,7 @@ def to_dict(event: Event) -> dict[str, Any]:
     """Give the JSON form of an event (semantics, section 5).
 
     Args:
-        event: what a parser handed out.
+        event: what a parser handed out; `streamcite.resolve.to_dict` takes what a resolver did, too.
 
     Returns:
         A new dict of JSON values whose ``type`` is ``text``, ``citation``, ``other`` or ``malformed``.
@@ -271,7 +271,7 @@ def to_dict(event: Event) -> dict[str, Any]:
     elif isinstance(event, Malformed):
         own = {"type": "malformed", "reason": event.reason}
     else:
-        raise TypeError(f"not an event: {type(event).__name__}")
+        raise TypeError(f"not an event of a parser: {type(event).__name__}")
     place = {"raw": event.raw, "text": event.text, "start": event.start, "end": event.end, "position": event.position}
     return own | place
 
@@ -298,6 +298,8 @@ def _from_dict(obj: Mapping[str, Any]) -> Event:
     kind = obj["type"]
     if kind == "text":
         return json_values.string(obj["text"])
+    if kind not in ("citation", "other", "malformed"):
+        raise ValueError(f"not the JSON form of an event of a parser: unknown type {kind!r}")
     raw, text, start = json_values.string(obj["raw"]), json_values.string(obj["text"]), json_values.offset(obj["start"])
     # It may be more where JSON text has joined two surrogates to one.
     if json_values.offset(obj["end"]) < start + len(raw):
@@ -318,9 +320,7 @@ def _from_dict(obj: Mapping[str, Any]) -> Event:
             fields=tuple(map(json_values.string, json_values.items(obj["fields"]))),
             **place,
         )
-    if kind == "malformed":
-        return Malformed(reason=_reason(obj["reason"]), **place)
-    raise ValueError(f"not the JSON form of an event: unknown type {kind!r}")
+    return Malformed(reason=_reason(obj["reason"]), **place)
 
 
 def reference(value: Mapping[str, Any]) -> Reference:

@@ -50,10 +50,13 @@ def extract_citations(text: str, *, families: Iterable[str] = ("cite",)) -> list
         The citations in the order of the text, with offsets in code points.
 
     Raises:
+        TypeError: ``text`` is no ``str``.
         ValueError: ``families`` is a ``str``, which would be read as families of one letter.
 
     Source: the guide, element 5 (citation parsing); semantics, section 4.
     """
+    if not isinstance(text, str):
+        raise TypeError(f"text: must be a str, not {type(text).__name__}")
     if isinstance(families, str):
         raise ValueError(f"families: must be an iterable of names, not the string {families!r}")
     alternatives = [re.escape(family) for family in families]

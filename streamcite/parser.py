@@ -456,6 +456,8 @@ def parse(text: str, *, complete: bool = False, **options: Unpack[ParserOptions]
     Raises:
         ValueError, TypeError: as `CitationParser` does for a bad option or a text that is not a ``str``.
     """
+    if not isinstance(text, str):
+        raise TypeError(f"text: must be a str, not {type(text).__name__}")
     parser = CitationParser(**options)
     return join_strings([*parser.feed(text), *parser.close(complete=complete)])
 

@@ -318,7 +318,7 @@ async def _adrive(
 
 
 def _not_a_delta(chunk: object) -> str:
-    return f"delta: must be a str, not {type(chunk).__name__}; for such chunks give text=, a function that picks it out"
+    return f"delta: must be a str, not {type(chunk).__name__}; text= is a function that picks one out of a chunk"
 
 
 def _feed(parser: _Parser, passed: int, delta: str) -> list[Event]:

@@ -1,5 +1,5 @@
 import re
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 import pytest
 from hypothesis import example, given
@@ -97,6 +97,12 @@ def test_families_are_looked_for_as_given() -> None:
         "filecite",
     ]
     assert extract_citations(text, families=()) == []
+
+
+@pytest.mark.parametrize("text", [None, b"text", ["text"]], ids=repr)
+def test_a_text_is_a_string(text: Any) -> None:
+    with pytest.raises(TypeError, match=f"^text: must be a str, not {type(text).__name__}$"):
+        extract_citations(text)
 
 
 def test_a_string_is_no_list_of_families() -> None:

@@ -242,7 +242,7 @@ def test_the_longest_passage_that_a_form_holds(unit: Any) -> None:
 
 @pytest.mark.parametrize("value", [None, 1, b"text", LINES, Reference("a")])
 def test_what_is_no_event_has_no_form(value: Any) -> None:
-    with pytest.raises(TypeError, match=f"not an event: {type(value).__name__}"):
+    with pytest.raises(TypeError, match=f"not an event of a parser: {type(value).__name__}"):
         to_dict(value)
 
 

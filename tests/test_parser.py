@@ -630,6 +630,13 @@ def test_what_is_no_delta_is_refused_by_name_and_changes_nothing(fed: list[str],
     assert parser.snapshot() == snapshot
 
 
+@pytest.mark.parametrize("text", [None, 5, b"a", ["a"]], ids=repr)
+@pytest.mark.parametrize("read", [parse, clean], ids=["parse", "clean"])
+def test_what_is_no_text_is_refused_by_name(read: Callable[[Any], object], text: Any) -> None:
+    with pytest.raises(TypeError, match=f"^text: must be a str, not {type(text).__name__}$"):
+        read(text)
+
+
 class Odd(str):
     """A string that fails in a way of its own."""
 
