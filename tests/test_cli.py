@@ -290,7 +290,7 @@ def test_bad_use(args: list[str], message: str) -> None:
 
 def test_both_commands_take_the_same_but_for_what_only_text_needs() -> None:
     clean, parse = (run(command, "--help").stdout.partition(b"Options:")[2] for command in ("clean", "parse"))
-    assert re.sub(rb"\n  --spacing .*?(?=\n  --)", b"", clean, flags=re.DOTALL) == parse != b""
+    assert re.sub(rb"\n  --spacing .*?(?=\n  -)", b"", clean, flags=re.DOTALL) == parse != b""
     assert failure(run("parse", "missing.txt")) == "missing.txt: No such file or directory"
 
 
@@ -540,6 +540,7 @@ def test_help(command: list[str]) -> None:
     assert done.stdout.startswith(b"Usage: streamcite ")
     assert b"streamcite" in done.stdout.partition(b"\n\n")[2]
     assert done.stdout.isascii()
+    assert run(*command, "-h").stdout == done.stdout
 
 
 @pytest.mark.parametrize("command", ["parse", "clean"])

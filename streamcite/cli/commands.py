@@ -58,7 +58,7 @@ def run() -> int:
     return status or 0
 
 
-@click.group(help=texts.STREAMCITE, no_args_is_help=False)
+@click.group(help=texts.STREAMCITE, no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="streamcite", message="%(prog)s %(version)s")
 def streamcite() -> None:
     """Hold the commands; without one there is nothing to do."""
