@@ -52,7 +52,8 @@ def main() -> int:
     measured = [name for name in chosen if name != REPORT]
     found = measure(measured, quick=arguments.quick, kept=arguments.json, more={SOAK: more})
     over = sum(figure.missed for figure in found.figures)
-    print(f"\n{over} over their limit" if over else "\nall within their limits")
+    roughly = ", as far as a quick run can tell" if arguments.quick else ""
+    print(f"\n{over} over their limit{roughly}" if over else f"\nall within their limits{roughly}")
     return 1 if over or found.missing else 0
 
 
