@@ -105,8 +105,12 @@ def test_what_is_seen_does_not_depend_on_the_cuts(text: str, cuts: list[int]) ->
         assert reader.feed(feed) == Reader().feed(events)
 
 
-# What a line ends with may look like the content that stands in front of it, or be no part of that.
-AMBIGUOUS = st.text("# |-\\a\n[\u3000\x1b", max_size=12)
+# What a line ends with may look like the content that stands in front of it, or be no part of that; and what begins a
+# link may not be seen, wherever a citation stands.
+AMBIGUOUS = st.text("# |-\\a\n[\u3000\x1b", max_size=12) | st.lists(
+    st.sampled_from(("[", "![", "](", "](http://a", ")", " ", "a", "!", "*", "<", "`", "\x1b", cite("t1"), cite("x"))),
+    max_size=10,
+).map("".join)
 
 
 @given(AMBIGUOUS, cuts)
@@ -116,7 +120,12 @@ AMBIGUOUS = st.text("# |-\\a\n[\u3000\x1b", max_size=12)
 @example("|a|\n|-|\n|\\|", [])
 @example("|a|\n|-|\n|a|\n| |\n", [9])
 @example("a\x1b[\u3000", [3])
-def test_what_ends_a_line_is_told_from_its_content(text: str, cuts: list[int]) -> None:
+@example("a\u3000a", [2])
+@example("a `a\xa0:", [5])
+@example("[]( http://a)", [12])
+@example(f"![[{cite('x')}!-", [-1])
+@example(f"b[![{cite('t1')}[a]", [-3])
+def test_what_is_seen_of_what_may_be_many_things(text: str, cuts: list[int]) -> None:
     fed, reader, events = feeds(text, cuts), Reader(), []
     for feed in fed[:-1]:
         events += feed

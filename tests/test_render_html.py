@@ -235,6 +235,7 @@ def test_a_hostile_source_is_text() -> None:
 def test_links_of_the_answer() -> None:
     text = (
         "[a](javascript:x) [b](/c) <data:x> <ftp://x> [d](mailto:a@b.example) <a@b.example>\n\n[e]: javascript:x\n\n[e]"
+        "\n\n[f]() ![g]() [![h]()]( 'i')"
     )
     assert set(Reader(render_html(resolve(text, SOURCES))).links) == {"mailto:a@b.example"}
 

@@ -222,10 +222,8 @@ class OpenBlocks:
         if MARKS.fullmatch(line + shown.text) or content[0] != shown.text[:1]:
             shown = Shown("", "", whole=False)
         here = HERE if shown.whole and "]:" not in text else ""
-        placed_so = [
-            replace(placed, offset=moved(placed.offset - len(base), content, shown.text) + len(base))
-            for placed in citations
-        ]
+        places = moved((placed.offset - len(base) for placed in citations), content, shown.text)
+        placed_so = [replace(placed, offset=place + len(base)) for placed, place in zip(citations, places, strict=True)]
         if not shown.text and is_undecided(line):  # nothing is seen of it yet
             base = base[: len(base) - len(line)]
             placed_so = [placed for placed in placed_so if placed.offset < len(base)]

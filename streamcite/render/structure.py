@@ -159,12 +159,12 @@ def _settled(children: Sequence[Token], pattern: re.Pattern[str]) -> Iterator[To
         moved.extend(found[0] for found in pattern.finditer(text))
         return pattern.sub("", text)
 
-    for token in children:
+    for token in _leading_somewhere(children):
         if token.type == "image":
             alt = _text(cut("".join(_words(token.children or []))))
             href = normalizeLink(cut(str(token.attrs["src"])))
             cut(str(token.attrs.get("title", "")))
-            if links:
+            if links or not href:
                 yield alt
             else:
                 yield from (Token("link_open", "a", 1, attrs={"href": href}), alt, Token("link_close", "a", -1))
@@ -184,6 +184,16 @@ def _settled(children: Sequence[Token], pattern: re.Pattern[str]) -> Iterator[To
         if moved and not links:
             yield _text("".join(moved))
             moved.clear()
+
+
+def _leading_somewhere(children: Sequence[Token]) -> Iterator[Token]:
+    """Leave out links with nothing between their brackets, which would lead to the page that they are on."""
+    is_left_out = False
+    for token in children:
+        if token.type == "link_open":
+            is_left_out = not token.attrs["href"]
+        if not (is_left_out and token.type in ("link_open", "link_close")):
+            yield token
 
 
 def _words(children: Sequence[Token]) -> Iterator[str]:

@@ -7,6 +7,7 @@ it is for the eye: once the block ends, it is read as it stands.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from markdown_it.common.utils import isMdAsciiPunct, isPunctChar, isWhiteSpace
@@ -14,9 +15,11 @@ from markdown_it.common.utils import isMdAsciiPunct, isPunctChar, isWhiteSpace
 # What may be markup, at its beginning.
 _MARKUP = re.compile(r"\\(?:[^\w\s]|\Z)|`+|\*+|_+|~+|!?\[|\]|<[^\s<>]*(?:>|\Z)")
 # Behind the bracket that closes the text of a link: where it leads, whole or its beginning.
-_WHOLE = re.compile(r"\((?:<[^<>\n]*>|(?:[^\s()<\\]|\\.|\([^\s()]*\))*)(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*\)")
+_WHOLE = re.compile(
+    r"\(\s*+(?:<[^<>\n]*>|(?:[^\s()<\\]|\\.|\([^\s()]*\))*)(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*\)"
+)
 # Each is taken as far as it goes: what can be read in two ways takes twice the time for each such place.
-_TARGET = re.compile(r"\((?:<[^<>\n]*+>?+|(?:[^\s()<\\]|\\.?+|\([^\s()]*+\)?+)*+)")
+_TARGET = re.compile(r"\(\s*+(?:<[^<>\n]*+>?+|(?:[^\s()<\\]|\\.?+|\([^\s()]*+\)?+)*+)")
 _TITLE = re.compile(r"(?:\s+(?:\"[^\"]*\"?|'[^']*'?|\([^()]*\)?)?)?\Z")
 _TICKS = re.compile("`+")
 _ADDRESS = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*(?::[^>]*)?\Z|<\Z")
@@ -153,10 +156,11 @@ class _Reader:
         self._open_brackets()
         code = self._content[self._position :].rstrip("`")
         # Ticks that the code ends with, and its closing, would be one run.
+        code = code.rstrip()
         whole = self._whole and len(code) == len(self._content) - self._position
-        if not code.strip():
+        if not code:
             return _closed("".join(self._parts), self._opened, whole=False)
-        return Shown("".join([*self._parts, mark, code.rstrip()]), mark + _closing(self._opened), whole)
+        return Shown("".join([*self._parts, mark, code]), mark + _closing(self._opened), whole)
 
     def _run(self, found: re.Match[str]) -> str:
         """Read a run of marks: it closes what is open, as far as it can, and what is left of it may open something."""
@@ -182,6 +186,7 @@ class _Reader:
 
 def _closed(text: str, opened: list[_Run], whole: bool) -> Shown:
     shown = text.rstrip()
+    whole = whole and shown == text
     while opened and shown.endswith(opened[-1].marker):  # nothing stands behind what opens it
         run = opened.pop()
         shown, whole = shown.removesuffix(run.marker * run.length).rstrip(), False
@@ -217,10 +222,16 @@ def is_sign(character: str) -> bool:
     return isMdAsciiPunct(ord(character)) or isPunctChar(character)
 
 
-def moved(offset: int, text: str, shown: str) -> int:
-    """Give where a place in a content is in what is shown of that."""
-    same = next((at for at, (one, other) in enumerate(zip(text, shown, strict=False)) if one != other), len(shown))
-    return offset if offset <= same else min(max(offset - 1, same), len(shown))
+def moved(offsets: Iterable[int], text: str, shown: str) -> list[int]:
+    """Give where places in a content, in order, are in what is shown of that: it lacks some of the characters."""
+    places: list[int] = []
+    position = at = 0
+    for offset in offsets:
+        while position < offset and at < len(shown):
+            at += text[position] == shown[at]
+            position += 1
+        places.append(min(offset, at))  # one in front of the content stays there
+    return places
 
 
 def may_mean(text: str, html: str) -> bool:
