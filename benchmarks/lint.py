@@ -68,13 +68,13 @@ SOURCES = {id: Source(id, "A line.\n" * 20) for id in [*(f"turn0file{number}" fo
 
 
 def answer(name: str, words: int = WORDS) -> str:
-    """Build an answer with about so many words, a citation for each `DENSITY` of them, in which nothing is wrong."""
+    """Build an answer with about that many words, a citation for each `DENSITY` of them, in which nothing is wrong."""
     section = _SECTIONS[name]
     return _cited(section * (words // (DENSITY * section.count("@"))))
 
 
 def hostile(name: str, characters: int) -> str:
-    """Build an answer of about so many characters, markers apart, from one piece."""
+    """Build an answer of about that many characters, markers apart, from one piece."""
     piece, (front, behind) = HOSTILE[name], AROUND.get(name, ("", ""))
     return _cited(front + piece * ((characters - len(front + behind)) // len(piece)) + behind + "@")
 

@@ -48,14 +48,14 @@ _HEADS = {"a table": "| Team | Lead |\n|------|------|\n", "a block of code": "`
 
 
 def answer(words: int = WORDS) -> str:
-    """Build an answer as models write, with about so many words."""
+    """Build an answer as models write, with about that many words."""
     parts = (_SECTION * max(words // len(_SECTION.split()), 1)).split("@")
     markers = [OPENAI.write([Reference(f"turn0file{number % 100}", "L8-L13")]) for number in range(len(parts) - 1)]
     return parts[0] + "".join(marker + part for marker, part in zip(markers, parts[1:], strict=True))
 
 
 def long_block(name: str, characters: int) -> str:
-    """Build one block of about so many characters."""
+    """Build one block of about that many characters."""
     return _HEADS.get(name, "") + LONG[name] * (characters // len(LONG[name]))
 
 

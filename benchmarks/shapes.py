@@ -43,7 +43,7 @@ class Shape:
 
 
 def make(name: str, deltas: int = DELTAS) -> Shape:
-    """Build the shape of that name with about so many deltas."""
+    """Build the shape of that name with about that many deltas."""
     parts_of, cut, length = SHAPES[name]
     parts = parts_of(deltas * length)
     clean = "".join(raw for raw, outcome in parts if outcome is None)
@@ -51,13 +51,13 @@ def make(name: str, deltas: int = DELTAS) -> Shape:
 
 
 def prose(text: str, characters: int) -> list[Part]:
-    """Give so many characters of prose, four in a part."""
+    """Give that many characters of prose, four in a part."""
     source = cycle(text)
     return [("".join(islice(source, 4)), None) for _ in range(0, characters, 4)]
 
 
 def cited(every: int, distinct: int | None, characters: int) -> list[Part]:
-    """Give prose with a marker after each ``every`` characters, one of so many, or (None) never the same.
+    """Give prose with a marker after each ``every`` characters, one of that many, or (None) never the same.
 
     Every other marker names lines, as the guide's two most usual forms do.
     """
@@ -97,12 +97,12 @@ def open_payload(characters: int) -> list[Part]:
 
 
 def apart(length: int) -> Cut:
-    """Cut each run of prose and each marker by itself, as a tokenizer does, into pieces of so many characters."""
+    """Cut each run of prose and each marker by itself, as a tokenizer does, into pieces of that many characters."""
     return lambda parts: [part[i : i + length] for part in parts for i in range(0, len(part), length)]
 
 
 def across(shortest: int, longest: int) -> Cut:
-    """Cut the whole text into pieces of so many characters, wherever that falls."""
+    """Cut the whole text into pieces of that many characters, wherever that falls."""
 
     def cut(parts: list[str]) -> list[str]:
         text, lengths = "".join(parts), random.Random(7)

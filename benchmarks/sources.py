@@ -43,7 +43,7 @@ class Shape:
     block: int
 
     def make(self, characters: int) -> str:
-        """Build the document with about so many characters: whole pieces."""
+        """Build the document with about that many characters: whole pieces."""
         return self.piece * (characters // len(self.piece))
 
 
@@ -81,7 +81,7 @@ def read_blocks(text: str, *, markdown: bool = False) -> None:
 
 
 def register(number: int) -> Sources:
-    """Add so many results of tool calls, ten in a call."""
+    """Add that many results of tool calls, ten in a call."""
     sources = Sources()
     for call in (sources.tool_call() for _ in range(number // 10)):
         for _ in range(10):

@@ -29,7 +29,7 @@ SCOPE: dict[str, Any] = {"type": "http", "method": "GET"}
 
 
 async def texts(count: int) -> AsyncIterator[ResolvedEvent]:
-    """Give so many texts, and readers their turn before each."""
+    """Give that many texts, and readers their turn before each."""
     for number in range(count):
         await asyncio.sleep(0.001)
         yield f"word {number} "
@@ -54,7 +54,7 @@ async def respond(store: Store) -> int:
 
 
 async def deliver(store: Store, readers: int, events: int) -> float:
-    """Write an answer while so many read it, and give the seconds that this process spends on it."""
+    """Write an answer while that many read it, and give the seconds that this process spends on it."""
     encoder = NativeEncoder(patches=False)
     answer = AnswerFrames(texts(events), encoder, resolver=Resolver({}))
     whole = NativeEncoder(patches=False)

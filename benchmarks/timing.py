@@ -40,7 +40,7 @@ def fastest(functions: Mapping[str, Callable[[], object]], *, passes: int) -> di
 
 
 def ratio(function: Callable[[], object], other: Callable[[], object], times: float, passes: int) -> float:
-    """Give what a function costs of what another one costs, done so many times."""
+    """Give what a function costs of what another one costs, done that many times."""
     spent = fastest({"function": function, "other": other}, passes=passes)
     return spent["function"] / spent["other"] / times
 

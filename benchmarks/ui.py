@@ -38,7 +38,7 @@ _App = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 def texts(count: int) -> list[ResolvedEvent]:
-    """Give so many deltas of text, as a model writes."""
+    """Give that many deltas of text, as a model writes."""
     fed = (event for delta in events(answer(count)) for event in delta)
     return list(islice((event for event in fed if isinstance(event, str)), count))
 

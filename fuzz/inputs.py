@@ -34,7 +34,7 @@ class Input:
         return self._data
 
     def text(self, length: int) -> str:
-        """Give what is left as text of at most so many characters; what is not UTF-8 becomes half a surrogate pair."""
+        """Give what is left as text of at most that many characters; what is not UTF-8 becomes half a surrogate."""
         return self._data.decode("utf-8", "surrogateescape")[:length]
 
 

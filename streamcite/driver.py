@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 
 # Closing a response takes milliseconds; one that takes longer than this, in seconds, is not worth waiting for.
 CLOSING_TIME = 10.0
-# After so many items of one chunk other tasks get their turn; fewer cost less than a checkpoint does.
+# After this many items of one chunk other tasks get their turn; fewer cost less than a checkpoint does.
 ITEMS_PER_TURN = 64
 
 

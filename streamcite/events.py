@@ -227,7 +227,7 @@ def check_event(value: object, kinds: UnionType, giver: str) -> None:
         giver: what gives such events, for the message.
 
     Raises:
-        TypeError: it is none of these.
+        TypeError: it is not one of these.
     """
     if not isinstance(value, kinds):
         raise TypeError(f"events: must be those of {giver}, not {type(value).__name__}")
@@ -324,7 +324,7 @@ def _from_dict(obj: Mapping[str, Any]) -> Event:
 
 
 def reference(value: Mapping[str, Any]) -> Reference:
-    """Build the reference of which ``value`` is the JSON form; KeyError or TypeError if it is none."""
+    """Build the reference of which ``value`` is the JSON form; KeyError or TypeError if it is not one."""
     locator = value["locator"]
     return Reference(json_values.string(value["source_id"]), None if locator is None else json_values.string(locator))
 

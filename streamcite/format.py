@@ -174,7 +174,7 @@ def check_format(format: object) -> None:
 
 
 def write_marker(format: CitationFormat, references: tuple[Reference, ...], family: str, *, limit: int | None) -> str:
-    """Build a marker as `CitationFormat.write` does, of at most so many code points, or of any length."""
+    """Build a marker as `CitationFormat.write` does, of at most that many code points, or of any length."""
     words = [family, *(word for reference in references for word in reference if word is not None)]
     marker = format.start + format.delimiter.join(words) + format.stop
     if (limit is not None and len(marker) > limit) or not grammar_for(format).reads(marker, words, references):
@@ -203,9 +203,9 @@ def _wrong_word(format: CitationFormat, references: tuple[Reference, ...]) -> st
     """Say which id or locator the format does not know, if it is for its pattern."""
     for source_id, locator in references:
         if not may_be_id(source_id, format):
-            return f"source_id: {source_id!r} is none of this format, {ids_of(format)}"
+            return f"source_id: {source_id!r} is not an id of this format, {ids_of(format)}"
         if locator is not None and not re.fullmatch(format.locator, locator):
-            return f"locator: {locator!r} is none of this format, whose locators match {format.locator}"
+            return f"locator: {locator!r} is not a locator of this format, whose locators match {format.locator}"
     return None
 
 

@@ -29,7 +29,7 @@ class Scanner:
 
     Attributes:
         in_text: searches the next piece of markup in text. The ``lastgroup`` of a match says what is to be done: it is
-            the reason why it is malformed (of a start that is, what follows it is none of the markup), or
+            the reason why it is malformed (of a start: if what follows it is not markup), or
             ``body`` (after the match begins a marker's body), ``ignored``, or ``undecided``. After a start, group
             ``name`` holds what can be a family name, if anything can.
         in_marker: searches the next token inside a marker.

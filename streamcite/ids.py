@@ -19,7 +19,7 @@ RESULT_ID = f"turn[0-9]+{KIND}[0-9]+"
 
 _RESULT = re.compile(f"turn(?P<call>[0-9]+)(?P<kind>{KIND})[0-9]+")
 _BLOCK = re.compile("block[0-9]+")
-# A call's number that is longer is none that a registry gave, and Python refuses to read one of thousands of digits.
+# No registry gives a call's number more digits, and Python refuses to read one of thousands.
 _MAX_DIGITS = 9
 
 

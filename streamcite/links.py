@@ -164,7 +164,7 @@ AnyEvent: TypeAlias = ResolvedEvent | Citation
 
 
 def check_any_event(value: object) -> None:
-    """Make sure that a value is an event of an answer: TypeError, if it is none."""
+    """Make sure that a value is an event of an answer: TypeError if it is not."""
     check_event(value, AnyEvent, "an answer")
 
 

@@ -100,5 +100,5 @@ def options_for(fmt: CitationFormat, malformed: str, repair: bool, max_marker: i
     """
     try:
         return _cached(fmt, malformed, repair, max_marker, max_payload)
-    except TypeError:  # one of them cannot be hashed, and so is none of what it may be: say which
+    except TypeError:  # one of them cannot be hashed, and so is of a wrong type: say which
         return Options(fmt, malformed, repair, max_marker, max_payload)

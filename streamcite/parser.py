@@ -203,7 +203,7 @@ class CitationParser:
             options: those of the parser that gave it.
 
         Raises:
-            ValueError: the snapshot is of another version, or none, or does not fit the options.
+            ValueError: it is not a snapshot, or one of another version, or does not fit the options.
         """
         try:
             json_values.versioned(snapshot, SNAPSHOT_VERSION)

@@ -54,7 +54,8 @@ class Resolver:
 
     A marker that was not well formed (`Citation.repaired`) may have been prose. It is taken for that if none of its ids
     is known when it comes, nor has the form of a tool's result, such as ``turn0file1``. It is not pending; what a
-    reader sees of it is what it says without tokens and family, and after it every ``position`` is moved by so much.
+    reader sees of it is what it says without tokens and family, and after it every ``position`` is moved by the
+    difference.
 
     Args:
         sources: what citations point to, by source id. It may grow, which is seen by its length; of a source that was
@@ -231,7 +232,7 @@ class Resolver:
             format: that of the resolver that gave it.
 
         Raises:
-            ValueError: the snapshot is of another version, or none.
+            ValueError: it is not a snapshot, or one of another version.
             TypeError: as `Resolver`.
         """
         resolver = cls(sources, scope, format=format)

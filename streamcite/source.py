@@ -68,7 +68,7 @@ class Source(_Numbered):
 
     Raises:
         TypeError: an argument has the wrong type; the message names it.
-        ValueError: ``id`` is empty or has whitespace at one of its ends, or ``unit`` is none of the three.
+        ValueError: ``id`` is empty or has whitespace at one of its ends, or ``unit`` is not one of the three.
 
     Source: the guide, elements 1 and 2 (units; a stable id, readable text, and optionally metadata).
     """

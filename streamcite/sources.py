@@ -100,7 +100,7 @@ class Sources(Mapping[str, Source]):
             was there: the id means the new text from now on.
 
         Raises:
-            ValueError: the id is none that a citation of the format can name, or is that of another source, or not the
+            ValueError: no citation of the format can name the id, it is that of another source, or not the
                 one that the key has; the message names the id.
             TypeError: ``source`` is not a `Source`, or ``key`` is not a ``str``.
         """

@@ -169,7 +169,7 @@ class Tidy:
             words: as for the stage that gave it.
 
         Raises:
-            ValueError: the snapshot is of another version, or none.
+            ValueError: it is not a snapshot, or one of another version.
         """
         stage = cls(words=words)
         try:
@@ -230,7 +230,7 @@ class Tidy:
             self._apply((kept, dropped) if dropped <= len(behind) else (len(front), 0), out)
 
     def _apply(self, decision: tuple[int, int], out: list[AnyEvent]) -> None:
-        """Hand out what is held: so much of the front is kept, and so much of what follows is dropped."""
+        """Hand out what is held: that much of the front is kept, and that much of what follows is dropped."""
         kept, dropped = decision
         emptied = 0 <= _bracket(self._front) >= kept
         self._put(self._front[:kept], out)
@@ -316,7 +316,7 @@ def tidier(
         None for exact spacing, which needs no stage.
 
     Raises:
-        ValueError: ``spacing`` is none.
+        ValueError: ``spacing`` is unknown.
     """
     check_choice("spacing", spacing, Spacing)
     if spacing == "exact":

@@ -81,7 +81,7 @@ def send(process: subprocess.Popen[bytes], data: bytes) -> None:
 
 
 def receive(pipe: IO[bytes] | int | None, count: int) -> bytes:
-    """Read so many bytes, and no more; fewer at the end of the file."""
+    """Read that many bytes, and no more; fewer at the end of the file."""
     assert pipe is not None
     received = b""
     while len(received) < count:

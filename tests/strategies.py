@@ -16,7 +16,7 @@ Options = dict[str, Any]
 
 
 def examples(number: int) -> settings:
-    """Let a property whose examples are slow have so many of them where others have 200, and its share elsewhere."""
+    """Let a property whose examples are slow have that many of them where others have 200, and its share elsewhere."""
     return settings(max_examples=max(5, number * settings().max_examples // 200))
 
 

@@ -360,13 +360,13 @@ def test_write_says_what_is_wrong() -> None:
     with pytest.raises(ValueError, match=r"^references: must hold at least one, not none$"):
         OPENAI.write([])
     with pytest.raises(
-        ValueError, match=r"^source_id: 'docs/a.md' is none of this format, whose ids are ASCII letters"
+        ValueError, match=r"^source_id: 'docs/a.md' is not an id of this format, whose ids are ASCII letters"
     ):
         OPENAI.write([Reference("docs/a.md")])
-    with pytest.raises(ValueError, match=r"^locator: 'page 3' is none of this format, whose locators match L"):
+    with pytest.raises(ValueError, match=r"^locator: 'page 3' is not a locator of this format, whose locators match L"):
         OPENAI.write([Reference("a", "page 3")])
     numbers = CitationFormat(source_id="[0-9]+")
-    with pytest.raises(ValueError, match=r"^source_id: 'a' is none of this format, whose ids match \[0-9\]\+$"):
+    with pytest.raises(ValueError, match=r"^source_id: 'a' is not an id of this format, whose ids match \[0-9\]\+$"):
         numbers.write([Reference("a")])
 
 

@@ -116,7 +116,7 @@ def test_misuse() -> None:
     with pytest.raises(TypeError, match=r"^events: must be the events of an answer, not NoneType"):
         to_marked_text(None)  # type: ignore[arg-type]
     citation = Citation(family="ref", references=(Reference("a b"),), raw="", start=0, position=0)
-    with pytest.raises(ValueError, match=r"^source_id: 'a b' is none of this format, whose ids are "):
+    with pytest.raises(ValueError, match=r"^source_id: 'a b' is not an id of this format, whose ids are "):
         to_marked_text([citation])
     other = Citation(family="ref", references=(Reference("a"),), raw="", start=0, position=0)
     with pytest.raises(ValueError, match=r"^no marker of this format reads back as family 'ref', \(Reference"):

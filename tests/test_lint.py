@@ -550,7 +550,7 @@ def test_a_finding() -> None:
         Finding(
             rule="in-code",
             severity="warning",
-            message="Move the marker out of the code, behind the text that it supports.",
+            message="Move the marker out of the code, after the text that it supports.",
             start=len(f"Naïve 🚀.{cite('nope')} So `x"),
             end=len(answer) - 2,
             position=len("Naïve 🚀. So `x"),
@@ -578,8 +578,8 @@ def test_messages_name_what_is_wrong() -> None:
     fields = [("turn0file1", "L9"), ("one1", "L2"), ("none1", "L1"), ("block-7", "L1")]
     answer = "".join(f"Yes.{cite(*pair)} " for pair in fields) + "Yes.\ue200cite\ue202turn0file1\ue202L1 so"
     assert [finding.message for finding in lint(answer, sources)] == [
-        "Cite lines that turn0file1 has, from L1 to L3: L9 are none.",
-        "Cite lines that one1 has, L1: L2 are none.",
+        "Cite lines that turn0file1 has, from L1 to L3: it has no L9.",
+        "Cite lines that one1 has, L1: it has no L2.",
         "Leave L1 out: none1 has no numbered lines.",
         "Leave L1 out: block-7 has no numbered lines.",
         "Write the marker in its exact form: of this one only turn0file1 L1 could be read.",

@@ -209,7 +209,7 @@ def test_a_whole_response_is_what_its_stream_comes_to_where_stops_are_left_out(
         assert not leaks([whole])
 
 
-# Each a stream of so many chunks, in which every one makes the whole text be looked at.
+# Each a stream of that many chunks, in which every one makes the whole text be looked at.
 GROWING = {
     "a finish in every chunk": lambda count: chat_events([chunk("abcd", finish="stop") for _ in range(count)]),
     "a short text that is done again and again": lambda count: responses_events(

@@ -212,7 +212,7 @@ class Deltas:
 
 
 class Late:
-    """Gather events; let a source come when so many that are not text were handed out."""
+    """Gather events; let a source come when that many other than text were handed out."""
 
     def __init__(self, arrivals: Mapping[str, int]) -> None:
         self.sources: dict[str, Source] = {}

@@ -209,7 +209,7 @@ async def test_a_dead_producer_is_noticed(new_store: NewStore) -> None:
 async def test_a_reader_ahead_of_a_dead_producer_is_told(new_store: NewStore) -> None:
     store = new_store(lease=0.1)
     await store.begin("a", "dies")
-    with pytest.raises(StreamNotFound, match="broken off behind 0 frames"), anyio.fail_after(PATIENCE):
+    with pytest.raises(StreamNotFound, match="broken off after 0 frames"), anyio.fail_after(PATIENCE):
         await read_all(store, "a", 7)
 
 

@@ -228,7 +228,7 @@ def frames_in(received: bytes) -> list[bytes]:
 
 
 def read(url: str, key: str, last: int = -1, *, most: int = 10**6) -> list[bytes]:
-    """Read to the end, or until there are so many frames."""
+    """Read to the end, or until there are that many frames."""
     received = b""
     with reading(url, key, last) as connection:
         while piece := connection.recv(500):

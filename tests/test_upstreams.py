@@ -126,7 +126,7 @@ def deltas_of(received: Received, api: Api) -> list[str]:
 
 
 def slices(text: str, size: int) -> list[str]:
-    """Cut a text as JavaScript does, in so many UTF-16 units."""
+    """Cut a text as JavaScript does, in that many UTF-16 units."""
     units = text.encode("utf-16-le")
     pieces = [units[at : at + 2 * size] for at in range(0, len(units), 2 * size)]
     return [piece.decode("utf-16-le", "surrogatepass") for piece in pieces]

@@ -76,12 +76,12 @@ class Aimock(Upstream):
         return model
 
     def answer_cut(self, text: str, *, after_chunks: int, **options: Any) -> str:
-        """Give an answer whose connection is cut when exactly so many chunks have been received."""
+        """Give an answer whose connection is cut when exactly that many chunks have been received."""
         # They leave together; then comes a pause of which only the cut is the end.
         return self.answer(text, **_pause(after_chunks), disconnectAfterMs=100, **options)
 
     def answer_stalled(self, text: str, *, after_chunks: int, **options: Any) -> str:
-        """Give an answer that stops, with the connection open, after so many chunks."""
+        """Give an answer that stops, with the connection open, after that many chunks."""
         return self.answer(text, **_pause(after_chunks), **options)
 
 
@@ -96,8 +96,8 @@ class Llmock(Upstream):
 
         Args:
             text: The whole text. Each chunk is one word with the white space round it.
-            fault: What becomes of a stream after so many chunks: `truncate`, a clean end that is none; `malformed`,
-                one chunk of half its JSON; `disconnect`, a cut connection; `stall`, nothing more.
+            fault: What becomes of a stream after that many chunks: `truncate`, what looks like a clean end;
+                `malformed`, one chunk of half its JSON; `disconnect`, a cut connection; `stall`, nothing more.
             after_chunks: Counted from the first chunk of the stream.
             reply: More fields of a `reply`: `finish_reason`, `tool_calls`.
         """

@@ -31,7 +31,7 @@ class Response:
         self.status: int = int(first.split()[1])
 
     async def pieces(self, most: int = 2**16) -> AsyncIterator[bytes]:
-        """Give the body as it comes, so many bytes at the most.
+        """Give the body as it comes, that many bytes at the most.
 
         Raises:
             CutError: as its class says.

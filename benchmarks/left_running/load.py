@@ -113,7 +113,7 @@ class Load:
     up: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def run(self, found: Found, seconds: float, rounds: int, told: Callable[[float, float], None]) -> Clients:
-        """Run so many rounds, of so many seconds altogether; the first is short, in which things are built once.
+        """Run that many rounds, of that many seconds altogether; the first is short, in which things are built once.
 
         Args:
             found: takes what comes of it.

@@ -23,7 +23,7 @@ Fault = Literal["none", "cut", "half a frame", "reset", "stall", "no end", "erro
 FAULTS: dict[Fault, int] = {
     "none": 10, "cut": 2, "half a frame": 2, "reset": 2, "stall": 1, "no end": 1, "error": 1, "5xx": 1, "no answer": 1,
 }  # fmt: skip
-# Of these the body ends as HTTP says; of all others it does not, or there is none.
+# Of these the body ends as HTTP says; of all others it does not, or there is no body.
 ENDED: frozenset[Fault] = frozenset({"none", "no end", "error"})
 ERROR = encode('{"error":{"message":"overloaded","type":"server_error","code":null}}')
 DONE = encode("[DONE]")

@@ -29,7 +29,7 @@ def cite(body: str) -> Cite | None:
 
 
 def pieces(text: str) -> list[Piece]:
-    """Take the markers out of a text; what is none stays."""
+    """Take the markers out of a text; all else stays."""
     found: list[Piece] = []
     end = 0
     for match in _MARKER.finditer(text):

@@ -1,4 +1,4 @@
-"""Clients of a relay: so many streams at once, read to their ends, and how long each event was on its way."""
+"""Clients of a relay: many streams at once, read to their ends, and how long each event was on its way."""
 
 from __future__ import annotations
 

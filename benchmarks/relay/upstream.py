@@ -1,7 +1,7 @@
 """A server of answers for the benchmark of relays: ``python -m benchmarks.relay.upstream``. It prints its port.
 
-A request says in its messages, which pass every relay, how its answer comes: ``events=N every=SECONDS batch=N``, so
-many events, a write in so many seconds or as fast as the reader takes them, so many events a write.
+A request says in its messages, which pass every relay, how its answer comes: ``events=N every=SECONDS batch=N``, the
+number of events, the seconds between two writes (0: as fast as the reader takes them), the events of one write.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ KEPT = 100  # answers, and files: the oldest go
 MAX_FILE = 32 * 2**20  # bytes
 MAX_QUESTION = 2**20  # bytes
 PATIENCE = 5.0  # seconds between the last event of an answer and its end
-# Raised by what is none, or no whole one.
+# Raised by what is not a question, or not a whole one.
 NO_QUESTION = (ValueError, TypeError, AttributeError, OverflowError, RecursionError, ClientDisconnect)
 
 
@@ -93,7 +93,7 @@ class Question:
 
 @asynccontextmanager
 async def played(answer: RecordedAnswer, pace: float) -> AsyncIterator[AsyncOpenAI]:
-    """Give a client of a server that plays an answer, with so many seconds before each piece."""
+    """Give a client of a server that plays an answer, with that many seconds before each piece."""
     server = serve([answer], pace=pace)
     running = await to_thread.run_sync(server.__enter__)
     try:
@@ -107,7 +107,7 @@ async def played(answer: RecordedAnswer, pace: float) -> AsyncIterator[AsyncOpen
 
 
 def cut(text: str, size: int) -> tuple[str, ...]:
-    """Cut a text into pieces of so many code points; 0 leaves that to `RecordedAnswer`, which cuts as a model does."""
+    """Cut a text into pieces of that many code points, or, if 0, leave that to `RecordedAnswer`."""
     return tuple(text[at : at + size] for at in range(0, len(text), size)) if size else ()
 
 
@@ -215,7 +215,7 @@ def explain(error: Exception) -> str:
 
 
 async def body(request: Request, limit: int, name: str) -> bytes:
-    """Give the body of a request, of at most so many bytes."""
+    """Give the body of a request, of at most that many bytes."""
     data = bytearray()
     async for piece in request.stream():
         data += piece

@@ -45,7 +45,7 @@ def _shown(name: str) -> str:
 
 
 def read_all(file: io.RawIOBase, limit: int) -> bytearray:
-    """Read a file to its end, but no more than about so many bytes.
+    """Read a file to its end, but no more than about that many bytes.
 
     Returns:
         All that it holds; if that is more than ``limit`` bytes, some more than these.

@@ -60,7 +60,7 @@ class Linter:
     Raises:
         TypeError: ``sources`` is not a mapping, ``format`` is not a `CitationFormat`; while reading, what is fed is not
             an event.
-        ValueError: ``scope`` or ``lines`` is none of those named.
+        ValueError: ``scope`` or ``lines`` is not one of those named.
         ModuleNotFoundError: markdown-it-py is missing; it comes with the extra ``markdown``.
 
     Source: the guide, elements 4 and 5 (placement, what is forbidden; validate the result before it is shown).

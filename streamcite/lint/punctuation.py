@@ -15,7 +15,7 @@ _EMPHASIS = "*_~"  # a reader does not see these before a marker
 _IMAGE = "!["
 # After a blank these begin a word, and end none: .NET, .5, :smile:, ./path, !=
 _WORD = re.compile(r"[.,;:!?][A-Za-z0-9_/=-]")
-_MESSAGE = "Move the marker behind the punctuation that follows it."
+_MESSAGE = "Move the marker after the punctuation that follows it."
 
 
 class Punctuation:

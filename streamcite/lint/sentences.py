@@ -5,23 +5,23 @@ from __future__ import annotations
 from streamcite.events import Citation, Reason, Reference
 from streamcite.resolve import Link, Problem
 
-IN_CODE = "Move the marker out of the code, behind the text that it supports."
-IN_EMPHASIS = "Move the marker out of the bold or italic text, behind it."
-ON_FENCE_LINE = "Move the marker away from the line that closes the code fence, behind the text that it supports."
+IN_CODE = "Move the marker out of the code, after the text that it supports."
+IN_EMPHASIS = "Move the marker out of the bold or italic text, to just after it."
+ON_FENCE_LINE = "Move the marker away from the line that closes the code fence, after the text that it supports."
 ALONE = "Move the marker to the end of the text that it supports: it stands alone here."
 UNCITED = "Cite the sources that the answer rests on: it has no citation."
 
 _MALFORMED: dict[Reason, str] = {
     "stray_delimiter": "Write a whole marker or none: this is a delimiter outside a marker.",
     "stray_stop": "Write a whole marker or none: this is a stop outside a marker.",
-    "no_delimiter": "Write a delimiter and an id behind the family: this marker ends without.",
-    "bad_family": "Begin the marker with its family and a delimiter: what stands behind this start is none.",
+    "no_delimiter": "Write a delimiter and an id after the family: this marker ends without.",
+    "bad_family": "Begin the marker with its family and a delimiter: what follows this start is not a family.",
     "empty": "Write the id of a source into the marker: this one is empty.",
-    "no_source": "Write the id of a source in front of the lines: this marker has none.",
-    "bad_source_id": "Cite by an id that the format can write, just as it was given: this marker holds what is none.",
-    "unclosed": "End the marker with its stop, right behind the last id or lines: this one has none.",
+    "no_source": "Write the id of a source before the lines: this marker has none.",
+    "bad_source_id": "Cite by an id that the format can write, just as it was given: this marker holds something else.",
+    "unclosed": "End the marker with its stop, right after the last id or lines: this one has none.",
     "too_long": "End the marker with its stop, and cite fewer sources in one: this one is too long.",
-    "truncated": "Let the answer end behind a whole marker: it breaks off in this one.",
+    "truncated": "Let the answer end after a whole marker: it breaks off in this one.",
 }
 
 
@@ -49,7 +49,7 @@ def problem(link: Link, problem: Problem) -> str:
     count = len(link.source.lines) if link.source is not None and link.source.unit == "lines" else 0
     if not count:
         return f"Leave {locator} out: {source_id} has no numbered lines."
-    return f"Cite lines that {source_id} has, {'L1' if count == 1 else f'from L1 to L{count}'}: {locator} are none."
+    return f"Cite lines that {source_id} has, {'L1' if count == 1 else f'from L1 to L{count}'}: it has no {locator}."
 
 
 def missing_lines(reference: Reference) -> str:

@@ -127,7 +127,7 @@ def _read_lines(body: str) -> str | None:
     text = join(lines())
     if not end:
         return None
-    # Where more follows, the line break before it, or of the empty line before it, is none of the text.
+    # Where more follows, the line break before it, or of the empty line before it, is not part of the text.
     return text.removesuffix("" if end == len(body) or body.startswith("\n\n", end) else "\n")
 
 

@@ -26,7 +26,7 @@ class Message(NamedTuple):
 
 
 def read_messages(messages: Iterable[object]) -> Iterator[Message]:
-    """Give those of the messages that have a role, in order; what is none is passed over."""
+    """Give those of the messages that have a role, in order; anything else is passed over."""
     for message in messages:
         if text := _material(message):
             yield Message("tool", text)

@@ -41,7 +41,7 @@ def read_material(
             ``function``, ``user``, ``system``, ``developer``) or items of the Responses API (``message``,
             ``function_call_output``, ``custom_tool_call_output``), as dicts or as the client's objects, whose content
             is a string, a `Material` or a list of parts with text. A `Material` in place of a message is of role
-            ``tool``. What is none of these is passed over.
+            ``tool``. Anything else is passed over.
         roles: whose messages are read; by default all but those of ``assistant``. An output is of role ``tool``.
         format: what a marker looks like.
 

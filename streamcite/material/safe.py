@@ -147,7 +147,7 @@ def _parted(
 
 _TAG = "BLOCK(?![A-Za-z0-9_-])"
 _INLINE = (
-    # With a blank in it, it is a tag only if it has an end: "a < block" is none.
+    # With a blank in it, it is a tag only if it has an end: "a < block" is not one.
     _rule("block tag", re.compile(rf"<(?:(?=/?{_TAG})|{_SPACE}(?=(?:/{_SPACE})?+{_TAG}[^<>]*>))", re.IGNORECASE)),
     _rule("bracketed id", re.compile(f"【{_BLANK}(?={RESULT_ID})", re.IGNORECASE)),
 )
@@ -163,7 +163,7 @@ _LINE_START = re.compile(
 
 
 def _unused(wanted: str, taken: Container[str]) -> str:
-    """Give a visible character that is none of ``taken``: the wanted one, else the first of several hundred."""
+    """Give a visible character that is not in ``taken``: the wanted one, else the first of several hundred."""
     # As many as three tokens of 64 characters can hold, and more.
     every = chain(wanted, "\u00b7\u00a6\u00ac", filter(str.isprintable, map(chr, range(0x2190, 0x2400))))
     return next(character for character in every if character not in taken)

@@ -139,7 +139,7 @@ def _blocks(text: str, is_id: _IsId) -> Iterator[_Opening]:
         elif rest := _TAG_END.match(text, tag.end()):
             end = rest.end()
             if not tag["close"]:
-                # One that was open is none: what a source says holds no tag of a block.
+                # One that was open is not a tag: what a source says holds no tag of a block.
                 opened = _Opening(start, end, _id_in(rest[0], is_id))
             elif opened:
                 yield opened._replace(close=(tag.start(), end))

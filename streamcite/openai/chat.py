@@ -109,7 +109,7 @@ def chat_events(
         TypeError: ``stream`` is not a stream of chunks, but say a coroutine that was not awaited; ``sources`` is not a
             mapping; while iterating, the stream gives strings, or events of the Responses API, and not chunks, or the
             mapping holds something else than sources.
-        ValueError: an option is of the wrong type or out of its range; ``snapshot`` is none.
+        ValueError: an option is of the wrong type or out of its range; ``snapshot`` is not one.
 
     Source: the API reference, "The chat completion chunk object".
     """
@@ -180,7 +180,7 @@ def clean_chat(
     Raises:
         RuntimeError: what ``.stream()`` gave was read from before.
         TypeError, ValueError: as `chat_events`; ``sources`` is not a mapping; ``annotations``, ``unit`` or ``spacing``
-            is none of those named.
+            is not one of those named.
 
     Source: the API reference, "The chat completion chunk object".
     """

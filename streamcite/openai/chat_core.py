@@ -56,7 +56,7 @@ class ChatCore(TextsCore):
         holder = choice.get("delta")
         delta = declared(holder)
         content = delta.get("content")
-        # What else a delta has is none of its content: in a dict any field, in an object what is set.
+        # What else a delta has is not its content: in a dict any field, in an object what is set.
         others = len(delta) > 1 if delta is holder else delta.get("refusal") or extras(holder)
         index = choice.get("index")
         if others or not content or type(content) is not str or type(index) is not int or choice.get("finish_reason"):
@@ -68,7 +68,7 @@ class ChatCore(TextsCore):
         """Read the next chunk, or a whole completion.
 
         Raises:
-            TypeError: it is none.
+            TypeError: it is neither.
         """
         found = fields(chunk)
         if "choices" not in found:

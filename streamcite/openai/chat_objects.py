@@ -193,7 +193,7 @@ class ChatCleaner:
             It, unless nothing is left of it; before it new ones, with what has no place in it.
 
         Raises:
-            TypeError: it is none.
+            TypeError: it is not a chunk.
         """
         more = more or self._core.more(chunk)
         if more is None:

@@ -64,7 +64,7 @@ class Frames:
         """Decode the next payload; None at the end and at an error."""
         try:
             value = self._from_json(payload)
-        except ValueError:  # it is none; or has lone surrogates, which only the standard library reads
+        except ValueError:  # it is not JSON; or has lone surrogates, which only the standard library reads
             if payload.startswith(DONE):
                 self.done = True
                 return None

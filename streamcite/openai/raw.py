@@ -118,8 +118,8 @@ def stream_chat(
 
     Raises:
         TypeError: ``client`` is not a client, ``sources`` is not a mapping.
-        ValueError: ``scope`` or ``spacing`` is none, or an option of the parser is of the wrong type or out of its
-            range.
+        ValueError: ``scope`` or ``spacing`` is not one of theirs, or an option of the parser is of the wrong type or
+            out of its range.
 
     Source: the API reference, "The chat completion chunk object"; of the client, ``with_streaming_response``.
     """

@@ -35,7 +35,7 @@ class Resolvers:
         cited: the citations that were handed out, each with what is known of it by now, by part and place in the input.
 
     Raises:
-        TypeError, ValueError: as `Resolver`; ValueError: ``snapshot`` is none.
+        TypeError, ValueError: as `Resolver`; ValueError: ``snapshot`` is not one.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ def stages_for(
     """Make the resolvers of a view, or none without sources, and what makes the stages that mend its spacing, or none.
 
     Raises:
-        TypeError, ValueError: as `Resolvers`; ValueError: ``spacing`` is none.
+        TypeError, ValueError: as `Resolvers`; ValueError: ``spacing`` is unknown.
     """
     resolvers = None if sources is None else Resolvers(sources, scope, options, snapshot)
     return resolvers, tidier(spacing, resolvers.words if resolvers else None)

@@ -113,7 +113,7 @@ def responses_events(
         TypeError: ``stream`` is not a stream of events, but say a coroutine that was not awaited; ``sources`` is
             not a mapping; while iterating, the stream gives strings, or chat completion chunks, and not events, or the
             mapping holds something else than sources.
-        ValueError: an option is of the wrong type or out of its range; ``snapshot`` is none; while iterating, the
+        ValueError: an option is of the wrong type or out of its range; ``snapshot`` is not one; while iterating, the
             stream begins before the snapshot was taken.
 
     Source: the API reference, "Responses: streaming events".
@@ -187,8 +187,8 @@ def clean_responses(
 
     Raises:
         RuntimeError: what ``.stream()`` gave was read from before.
-        TypeError, ValueError: as `responses_events`; ``sources`` is not a mapping; ``annotations`` or ``unit`` is none
-            of those named.
+        TypeError, ValueError: as `responses_events`; ``sources`` is not a mapping; ``annotations`` or ``unit`` is not
+            one of those named.
 
     Source: the API reference, "Responses: streaming events".
     """

@@ -41,7 +41,7 @@ class Text:
         self._options = options
         self._parser = CitationParser(**options)
         self._origin = (0, 0)  # where its first event stands, in the input and in the clean text
-        self._counted = (0, 0, 0)  # so many events, and how long they are in both
+        self._counted = (0, 0, 0)  # how many events, and how long they are in both
         self._half = ""  # a high surrogate, which may be the first half of a character
         self.events: list[Event] = []
         self.complete: bool | None = None  # once it is closed: whether it ended by itself

@@ -52,7 +52,7 @@ class TextsCore(ABC):
         partial: whether chunks without markup were left out, so that what a text was read of is not all of it.
 
     Raises:
-        ValueError, TypeError: as `CitationParser`; ValueError: ``snapshot`` is none.
+        ValueError, TypeError: as `CitationParser`; ValueError: ``snapshot`` is not one.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class TextsCore(ABC):
         """Read the next chunk.
 
         Raises:
-            TypeError: it is none.
+            TypeError: it is not one.
         """
 
     def is_held(self, key: Key) -> bool:

@@ -62,7 +62,7 @@ class _Answer:
         self._resolvers = resolvers
         if resolvers:
             resolvers.answer.next_part = self._next_part
-        self._alone = 0 if resolvers else 1  # so many events of a chunk are never pending
+        self._alone = 0 if resolvers else 1  # how many events of a chunk are never pending
         self._current = core.current
         self._later: dict[Text, list[Event]] = {}
         self._turns: list[tuple[Part, Text]] = []  # a heap of these; no two texts have one part

@@ -29,7 +29,7 @@ _DONE = b"data: [DONE]\n\n"
 # An upstream ends its body right after the last event. For one that does not, nobody waits any longer, in seconds.
 _LINGER = 1.0
 _MUCH = 2**18
-# Clients refuse a header that is too long: of more ids that are unknown only so many are told.
+# Clients refuse a header that is too long: of the unknown ids it has at most this many.
 _MAX_UNKNOWN = 20
 _OK = range(200, 300)
 

@@ -41,7 +41,7 @@ _MUCH = 2**18
 _FAULTS: dict[Fault, tuple[int, str, str]] = {
     "unreachable": (502, "The upstream cannot be reached.", "upstream_unreachable"),
     "timeout": (504, "The upstream took too long to answer.", "upstream_timeout"),
-    "invalid": (502, "The upstream's answer is none that can be sent on.", "upstream_invalid"),
+    "invalid": (502, "The upstream's answer cannot be sent on.", "upstream_invalid"),
 }
 _NO_WEBSOCKETS = "WebSockets are not relayed; use HTTP, and stream the answer."
 
@@ -162,7 +162,7 @@ class Relay:
             answer.close()
 
     async def _read(self, target: Target, incoming: Incoming, headers: list[Header], owner: bytes) -> Asked | None:
-        """Read a request that asks for an answer; None if it is none, or in an encoding, and passes as it comes."""
+        """Read a request that asks for an answer; None if it is not one, or is encoded: then it passes as it comes."""
         encoding = value_of(headers, b"content-encoding").strip().lower()
         if not target.asks or target.api is None or encoding not in (b"", b"identity"):
             return None

@@ -36,7 +36,7 @@ def read_request(api: Api, body: bytes, restore: Callable[[str], str] | None = N
 
     Args:
         api: for which it is.
-        body: JSON; what is none passes as it is.
+        body: JSON; anything else passes as it is.
         restore: gives an answer as the model wrote it.
     """
     try:

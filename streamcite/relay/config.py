@@ -85,7 +85,7 @@ class RelayConfig:
 
         Args:
             values: the settings by their names; ``cors`` may be a list.
-            beside: what else the file may set, for the message on a name that is none.
+            beside: what else the file may set, for the message on an unknown name.
 
         Raises:
             ValueError: as the class; or it is not a mapping, or has an unknown name.
@@ -108,7 +108,7 @@ def _check_upstream(url: object) -> None:
     try:
         parts = urlsplit(url if isinstance(url, str) and re.fullmatch(r"[!-~]+", url) else "")
         is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # the address or the port is none
+    except ValueError:  # the address or the port is malformed
         is_one = False
     if not is_one:
         raise ValueError(f"upstream: must be a URL such as 'https://api.openai.com/v1', not {url!r}")

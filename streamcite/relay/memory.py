@@ -14,7 +14,7 @@ MAX_TEXT = 2**20
 
 
 class Memory:
-    """Keep so many texts with their markers, those that were used last.
+    """Keep that many texts with their markers, those that were used last.
 
     Args:
         size: how many.

@@ -36,7 +36,7 @@ def encoded(value: Any, *, event: str | None, id: str | None = None, escaped: bo
 
 
 def renumbered(frame: bytes, shift: int) -> bytes | None:
-    """Move the number of an event that is one flat object in one line; None if it is none, or has no number."""
+    """Move the number of an event that is one flat object in one line; None if it is not, or has no number."""
     begin = frame.find(b"{")
     at = frame.rfind(_NUMBER)  # of two the last counts
     if not (

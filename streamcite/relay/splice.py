@@ -79,8 +79,8 @@ class Splice:
         options: as for `CitationParser`.
 
     Raises:
-        TypeError, ValueError: as `clean_chat`; ValueError: ``api`` is neither, ``render`` none of these or
-            without sources, ``max_line`` no number from 1.
+        TypeError, ValueError: as `clean_chat`; ValueError: ``api`` is neither, ``render`` is unknown or
+            without sources, or ``max_line`` is not a number from 1.
 
     Source: the HTML Living Standard, section 9.2; the API reference, "The chat completion chunk object" and "Responses:
     streaming events".

@@ -23,7 +23,7 @@ class Target(NamedTuple):
 
     Attributes:
         path: of the upstream, as it is sent, without the query.
-        api: whose answers it gives; None if it is none of these.
+        api: whose answers it gives; None for any other path.
         asks: whether its body asks for an answer, and so may hold sources.
     """
 
@@ -41,7 +41,7 @@ def target_of(method: str, path: str, prefix: str) -> Target | None:
         prefix: the path of the upstream's URL.
 
     Returns:
-        Where; None if the path is none, or leads out of the prefix.
+        Where; None if it is not a path, or leads out of the prefix.
     """
     if not path.startswith("/") or "\\" in path or any(map(_DOTS.fullmatch, _SLASH.split(path))):
         return None

@@ -26,7 +26,7 @@ def clean_body(
 
     Args:
         api: of which it is.
-        body: it, as JSON; what is none passes as it is.
+        body: it, as JSON; anything else passes as it is.
         wanted: which annotations there are.
         render: how citations are written into the text, as of `Splice`.
         spacing: see there.

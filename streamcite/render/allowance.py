@@ -5,17 +5,17 @@ from __future__ import annotations
 from .last_line import OF_BLOCKS
 from .open_tail import MARK
 
-# What it may cost to read a piece again and again, as it is estimated here: so much for each code point of it, and so
-# much besides. It is far above what an answer costs that is not an attack, but for single blocks of some thousand.
+# What it may cost to read a piece again and again, as it is estimated here: a rate for each code point of it, and an
+# amount besides. It is far above what an answer costs that is not an attack, but for single blocks of some thousand.
 _RATE, _FREE = 48, 8192  # code points read
 # For a line all before it since the last cut is read: to find the blocks, to find a cut, and to write HTML.
 _LINE = 3
 # Where a line is read from a place on, the next place is so far from it at most: in all, and in marks.
 _WINDOW, _MARKS = 768, 32  # code points
-# A place is looked for after a blank where nothing is open, within so many code points; else it is there.
+# A place is looked for after a blank where nothing is open, within this many code points; else it is there.
 _GRACE = 32
-# With so many code points of a line all is read again that is before it, if its content cannot be read by itself;
-# and so many in a delta is what models write.
+# With this many code points of a line all is read again that is before it, if its content cannot be read by itself;
+# and this many in a delta is what models write.
 _SLOW, _DELTA = 64, 4
 
 

@@ -36,7 +36,7 @@ class MarkdownRenderer(Renderer):
         style: which.
 
     Raises:
-        ValueError: ``style`` is none of the three.
+        ValueError: ``style`` is not one of the three.
     """
 
     def __init__(self, style: MarkdownStyle = "links") -> None:

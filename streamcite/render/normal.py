@@ -6,7 +6,7 @@ import re
 
 from streamcite.surrogates import REPLACEMENT, replace_surrogates, split_half
 
-# A line end that may have two characters, halves of characters, and what is none. U+FDD0 is one of those that Unicode
+# A line end that may have two characters, halves of characters, and noncharacters. U+FDD0 is one of those that Unicode
 # has for a program's own use: here it marks a place in a text (`context.HERE`).
 _OTHER = re.compile("[\r\0\ufdd0\ud800-\udfff]")
 

@@ -34,7 +34,7 @@ class OpenHtml:
         self.end: str = ""
         self._set: list[str] = []
         self._head: list[str] = []
-        # What the reader has: so much of what is set, and of all but what is read again, in UTF-16 code units, and the
+        # What the reader has: how much of what is set, and of all but what is read again, in UTF-16 code units, and the
         # rest, which stands after that; and what is new.
         self._set_known = self._known = 0
         self._set_new: list[str] = []

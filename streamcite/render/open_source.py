@@ -70,7 +70,7 @@ class OpenSource:
             ]
 
     def cut(self, at: int, context: Context, citations: int) -> None:
-        """Cut off its beginning, in which there are so many citations."""
+        """Cut off its beginning, in which there are that many citations."""
         text, own = self.text, self.citations
         self._earlier.append(text[:at])
         self._earlier_citations += [

@@ -218,7 +218,7 @@ class SSEDecoder:
         self._line += line
 
     def _kept(self, lines: bytes, events: list[ServerSentEvent]) -> bytes:
-        """Leave out comments, and the empty line that may stand in front; a comment must not be too long either."""
+        """Leave out comments, and an empty first line, if there is one; a comment must not be too long either."""
         kept = []
         for line in lines.split(b"\n"):
             if not line.startswith(b":"):

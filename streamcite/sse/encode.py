@@ -15,7 +15,7 @@ _NOT_IN_ID = re.compile("[\0\r\n\ud800-\udfff]")
 quoted: Callable[[str], str] = json.encoder.encode_basestring
 """Write a string as JSON; what is not ASCII as it is."""
 _json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-# What JSON may hold as it is and a frame better does not: the line ends of `str.splitlines` that are none of the
+# What JSON may hold as it is and a frame better does not: the line ends of `str.splitlines` that are not the
 # standard's (JSON itself escapes all others), and surrogates, for which UTF-8 has no bytes.
 _ESCAPED = re.compile("[\x85\u2028\u2029\ud800-\udfff]")
 

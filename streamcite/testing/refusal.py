@@ -16,7 +16,7 @@ class Refusal(Exception):
         status: the HTTP status.
         message: for people.
         code: for programs, such as ``model_not_found``; None where OpenAI sends none.
-        param: the parameter that is wrong; None where it is none of them.
+        param: the parameter that is wrong; None where no parameter is.
     """
 
     def __init__(self, status: int, message: str, *, code: str | None = None, param: str | None = None) -> None:

@@ -27,7 +27,7 @@ class ResponseStore:
         """Give the response of that id.
 
         Raises:
-            Refusal: status 404; there is none, or it is no longer kept.
+            Refusal: status 404; there was none, or it is no longer kept.
         """
         try:
             return self._responses[id]

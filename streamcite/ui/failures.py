@@ -17,7 +17,7 @@ def failure_of(error: BaseException) -> Exception:
     cancelled who reads it. That is an error like others: its readers wait, and are to be told of it.
 
     Raises:
-        BaseException: what was caught is none of the answer's, but a cancellation of who reads it, or an interrupt.
+        BaseException: what was caught is not the answer's, but a cancellation of who reads it, or an interrupt.
     """
     if isinstance(error, Exception):
         return error

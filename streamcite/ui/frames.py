@@ -52,7 +52,7 @@ class AnswerFrames:
         write: what encodes a text that comes next in less time than `encode`, or None; see `Encoder.write`.
 
     Raises:
-        TypeError: ``events`` is not an iterable, or a text; or ``complete`` or ``on_error`` is none of what it may be.
+        TypeError: ``events`` is not an iterable, or a text; or ``complete`` or ``on_error`` is of a wrong type.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class AnswerFrames:
         """Give the frames of an event, joined; empty, if it has none in the protocol.
 
         Raises:
-            TypeError: it is none.
+            TypeError: it is not one.
         """
         return self._encoded([event] if isinstance(event, Cited | Resolved) else self._resolver.feed([event]))
 

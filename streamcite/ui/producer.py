@@ -174,7 +174,7 @@ async def patiently(
     patience: float,
     passing: tuple[type[StoreError], ...] = (StoreUnavailable,),
 ) -> _T:
-    """Call again, for so many seconds, what meets an error that may pass."""
+    """Call again, for that many seconds, what meets an error that may pass."""
     pause, until = _FIRST_PAUSE, current_time() + patience
     while True:
         try:

@@ -60,7 +60,7 @@ class Encoder(ABC):
         return None if self._writer is None else self._writer.write
 
     def skip(self, number: int) -> None:
-        """Go on after so many frames that another encoder gave, of which nothing is known: only `fail` may follow."""
+        """Go on after that many frames that another encoder gave, of which nothing is known: only `fail` may follow."""
         self._numbers, self._begun = count(number), True
 
     def feed(self, events: Iterable[ResolvedEvent]) -> list[bytes]:
@@ -151,7 +151,7 @@ def new_encoder(protocol: Protocol) -> Encoder:
 
     Raises:
         ValueError: there is no protocol of this name.
-        TypeError: it is none of these, or what was called gives no encoder.
+        TypeError: it is not one of these, or what was called gives no encoder.
         ModuleNotFoundError: the encoder needs an extra that is missing; the message names it.
     """
     if isinstance(protocol, Encoder):

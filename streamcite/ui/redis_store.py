@@ -72,7 +72,7 @@ class RedisStore:
         max_bytes: how long a stream may be.
 
     Raises:
-        TypeError: the client is none of ``redis.asyncio``.
+        TypeError: the client is not of ``redis.asyncio``.
         ValueError: the client decodes what it reads, a limit is not above 0 and finite, or ``keep`` is less than
             ``lease``.
         ModuleNotFoundError: from the import of this module: redis is missing.
@@ -182,7 +182,7 @@ class RedisStore:
                 raise StreamLost(f"{key}: Redis has lost it")
             if state in {b"lost", b"none"} or (state == b"ended" and start > count):
                 error = StreamLost if state == b"lost" else StreamNotFound
-                raise error(f"{key}: there is no such stream, or none of {start} frames")
+                raise error(f"{key}: there is no such stream, or it has not {start} frames")
             if frames or state == b"ended":
                 return Page(frames, state == b"ended" and start + len(frames) == count)
             if state == b"dead" and await self._is_settled():

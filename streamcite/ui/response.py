@@ -41,7 +41,7 @@ def sse_response(
         scope: as for `Resolver`.
         format: what a marker looks like, as for `Resolver`.
         complete: whether an answer whose events come to their end has ended by itself, as for `AnswerFrames`.
-        ping: after so many seconds in which nothing was sent, as while a marker is held or the model is silent, a
+        ping: after that many seconds in which nothing was sent, as while a marker is held or the model is silent, a
             comment is sent, so that nothing on the way takes the connection for dead; None sends none.
         headers: more headers of the response, or others than the protocol's.
         on_error: gives what the reader is told when reading the events raises; None tells `BROKE_OFF`, as what an

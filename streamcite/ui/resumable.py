@@ -239,7 +239,7 @@ class StoredFrames(AsyncIterator[bytes]):
         finish = partial(self._store.finish, self._key, None, self._number, encoder.fail(BROKE_OFF))
         written = await self._call(finish)
         if written.total < self._number:
-            raise StreamNotFound(f"{self._key}: has broken off behind {written.total} frames")
+            raise StreamNotFound(f"{self._key}: has broken off after {written.total} frames")
 
     async def _call(self, call: Callable[[], Awaitable[_T]]) -> _T:
         return await patiently(call, self._store.lease, self._passing)

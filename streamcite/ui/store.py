@@ -269,7 +269,7 @@ class MemoryStore:
                 has_waited = True
                 continue
             if start > len(stream.frames) and stream.ended:
-                raise StreamNotFound(f"{key}: has {len(stream.frames)} frames, and none behind {start}")
+                raise StreamNotFound(f"{key}: has {len(stream.frames)} frames, and none after {start}")
             stream.seen = monotonic()
             ended = stream.ended and start + len(frames) == len(stream.frames)
             if not has_waited:

@@ -1,6 +1,6 @@
 """The public interface as a type checker must take it: `make lint` runs mypy --strict over this file, nothing runs it.
 
-A line with an ignore must be an error: mypy says so when it is none any more.
+A line with an ignore must be an error: mypy says so when it no longer is one.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping
