@@ -50,7 +50,7 @@ def extract_citations(text: str, *, families: Iterable[str] = ("cite",)) -> list
         The citations in the order of the text, with offsets in code points.
 
     Raises:
-        TypeError: ``text`` is no ``str``.
+        TypeError: ``text`` is not a ``str``.
         ValueError: ``families`` is a ``str``, which would be read as families of one letter.
 
     Source: the guide, element 5 (citation parsing); semantics, section 4.
