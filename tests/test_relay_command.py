@@ -232,7 +232,7 @@ def failed(*arguments: str) -> "subprocess.CompletedProcess[str]":
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "--upstream is missing"),
+        ([], "upstream: must be given, such as https://api.openai.com/v1"),
         (["--upstream", "api.openai.com"], "upstream: must be a URL such as"),
         (["--upstream", "http://a.example", "--render", "html"], "--render"),
         (["--upstream", "http://a.example", "--host", "256.0.0.1"], "cannot listen on 256.0.0.1, port 8000"),
@@ -251,6 +251,7 @@ def test_a_mistake_is_told_in_one_line(arguments: list[str], message: str) -> No
         ("x", "relay.toml: "),
         ("key = 'secret'\nupstream = 'http://a.example'", "key: is no setting; there are upstream, "),
         ("prot = 1\nupstream = 'http://a.example'", ", host, port, workers, grace"),
+        ("upstrem = 'http://a.example'", "upstrem: is no setting; there are upstream, "),
         ("cors = 'https://page.example'\nupstream = 'http://a.example'", "cors: must be a list of origins, such as ["),
         ("port = 'http'\nupstream = 'http://a.example'", "'--port': 'http' is not a valid integer"),
         ("\xff", "relay.toml: "),
@@ -264,7 +265,8 @@ def test_a_mistake_in_a_file_too(tmp_path: Path, text: str, message: str) -> Non
 
 def test_a_port_that_is_taken(peer: Peer) -> None:
     port: Any = urlsplit(peer.url).port
-    assert f"port {port}" in failed("--upstream", "http://a.example", "--port", str(port)).stderr
+    said = failed("--upstream", "http://a.example", "--port", str(port)).stderr
+    assert said == f"streamcite: cannot listen on 127.0.0.1, port {port}: Address already in use\n"
 
 
 COLLECTING = """

@@ -69,6 +69,34 @@ def test_a_wrong_setting_is_told(settings: dict[str, Any], message: str) -> None
         RelayConfig.from_dict({"upstream": "https://a.example/v1", **settings})
 
 
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "",
+        "* ",
+        "page.example",
+        "localhost:3000",
+        "https://",
+        "https://page.example/",
+        "https://a/b",
+        "https://*.page.example",
+        "https://a.example?x",
+        "https://a.example#",
+        "https://me@a.example",
+    ],
+)
+def test_what_no_browser_sends_is_refused(origin: str) -> None:
+    with pytest.raises(ValueError, match=r"^cors: must be a list of origins"):
+        RelayConfig(upstream="https://a.example", cors=("https://page.example", origin))
+
+
+@pytest.mark.parametrize(
+    "origin", ["*", "null", "http://localhost:3000", "https://a.example", "http://[::1]:80", "chrome-extension://abc"]
+)
+def test_what_a_browser_sends_is_an_origin(origin: str) -> None:
+    assert RelayConfig(upstream="https://a.example", cors=(origin,)).cors == (origin,)
+
+
 def test_settings_come_from_a_table() -> None:
     config = RelayConfig(upstream="https://a.example:8443/v1", cors=("*",), render="links", spacing="tidy")
     assert RelayConfig.from_dict(json.loads(config.to_json())) == config

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from . import texts
+from .listening import cannot_listen
 from .misuse import misuse
 
 # What a file may set beside what a relay is told: the server's options.
@@ -89,8 +90,6 @@ def relay(*, host: str, port: int, workers: int, settings: dict[str, Any], grace
     from streamcite.relay.config import RelayConfig
 
     settings |= {name: value for name, value in given.items() if value is not None and value != ()}
-    if "upstream" not in settings:
-        raise misuse("--upstream is missing")
     try:
         config = RelayConfig.from_dict(settings, beside=_SERVER)
     except ValueError as error:
@@ -100,4 +99,4 @@ def relay(*, host: str, port: int, workers: int, settings: dict[str, Any], grace
     try:
         run(config, host=host, port=port, workers=workers, grace=grace)
     except OSError as error:
-        raise click.ClickException(f"cannot listen on {host}, port {port}: {error.strerror or error}") from None
+        raise cannot_listen(host, port, error) from None

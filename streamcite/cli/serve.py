@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import click
 
 from . import texts
+from .listening import cannot_listen
 from .misuse import misuse
 from .output import Output
 from .report import report
@@ -69,8 +70,7 @@ def serve(
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listener = socket.create_server((host, port), family=family)
     except OSError as error:
-        reason = (error.strerror or str(error)).partition(" (while attempting")[0]  # which says again where
-        raise click.ClickException(f"cannot listen on {host}, port {port}: {reason}") from None
+        raise cannot_listen(host, port, error) from None
     with listener:
         shown = f"[{host}]" if ":" in host else host
         url = f"http://{shown}:{listener.getsockname()[1]}/"

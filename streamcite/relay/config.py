@@ -19,6 +19,7 @@ _NUMBERS = {
     "connect_timeout": 0.0, "read_timeout": 0.0, "body_timeout": 0.0, "head_timeout": 0.0, "max_body": 1,
     "max_head": 256, "remember": 0,
 }  # fmt: skip
+_ORIGIN = r"\*|null|[a-z][a-z0-9+.-]*://(?:(?![*/?#@])[!-~])+"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +72,7 @@ class RelayConfig:
             kinds = (int,) if isinstance(least, int) else (int, float)
             if isinstance(value, bool) or not isinstance(value, kinds) or not least <= value < float("inf"):
                 raise ValueError(f"{name}: must be a number from {least:g}, not {value!r}")
-        if not isinstance(self.cors, tuple) or not all(isinstance(each, str) for each in self.cors):
+        if not isinstance(self.cors, tuple) or not all(map(_is_origin, self.cors)):
             given = list(self.cors) if isinstance(self.cors, tuple) else self.cors
             raise ValueError(f"cors: must be a list of origins, such as ['https://page.example'], not {given!r}")
 
@@ -97,11 +98,16 @@ class RelayConfig:
             if name not in names:
                 raise ValueError(f"{name}: is no setting; there are {', '.join([*names, *beside])}")
         if "upstream" not in values:
-            raise ValueError("upstream: must be given")
+            raise ValueError("upstream: must be given, such as https://api.openai.com/v1")
         given: dict[str, Any] = dict(values)
         if isinstance(given.get("cors"), list):
             given["cors"] = tuple(given["cors"])
         return cls(**given)
+
+
+def _is_origin(value: object) -> bool:
+    """Say whether browsers send this as an ``Origin``, which has no path, or it is ``*``; another pattern fits none."""
+    return isinstance(value, str) and re.fullmatch(_ORIGIN, value) is not None
 
 
 def _check_upstream(url: object) -> None:
