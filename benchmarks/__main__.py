@@ -96,7 +96,7 @@ def _results(name: str, *, quick: bool, **more: float) -> list[Result]:
     results = []
     for result in suites.results(name, quick=quick, **more):
         results.append(result)
-        if not isinstance(result, Figure) or result.told:
+        if not isinstance(result, Figure) or result.listed:
             print(result, flush=True)
     return results
 

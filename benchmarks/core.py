@@ -18,7 +18,7 @@ from .report import Figure
 from .shapes import DELTAS, make
 from .timing import allocated, fastest
 
-# The most that `feed` may cost of what the null parser costs, by shape; None: it is only told.
+# The most that `feed` may cost of what the null parser costs, by shape; None: it is only reported.
 SHAPE_LIMITS = {
     "no citation": 1.75,
     "1 per 200": 2.1,

@@ -45,7 +45,7 @@ CHUNKS = 2_000
 QUICK = {"chunks": 200, "passes": 2}
 EVENT_LIMIT = 0.02
 OBJECT_LIMIT = 0.05
-# The densest one is only told: what is added there is mostly what the parser costs.
+# The densest one is only reported: what is added there is mostly what the parser costs.
 SHAPES = {"no citation": True, "1 per 200": True, "1 per 20, 20 distinct": False}
 SOURCES = {
     name: Source(name, title="A page", url="https://example.org/page")

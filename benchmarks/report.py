@@ -29,16 +29,16 @@ class Figure:
     Attributes:
         name: what was measured.
         value: a ratio, or a number of bytes.
-        limit: the most it may be; None if it is only told.
+        limit: the most it may be; None if it is only reported.
         point: its place in a plot, if it has one.
-        told: whether it has a line of its own; a plot, or a table, may be enough.
+        listed: whether it has a line of its own; a plot, or a table, may be enough.
     """
 
     name: str
     value: float
     limit: float | None = None
     point: Point | None = None
-    told: bool = True
+    listed: bool = True
 
     @property
     def missed(self) -> bool:

@@ -29,7 +29,7 @@ from .report import Figure
 from .shapes import DELTAS, Shape, make
 from .timing import fastest
 
-# The most that events may cost with sources of what they cost without, by shape; None: it is only told.
+# The most that events may cost with sources of what they cost without, by shape; None: it is only reported.
 STREAM_LIMITS = {"no citation": 1.15, "1 per 200": None, "1 per 20, 20 distinct": None}
 IDS = 100_000
 QUICK = {"deltas": 10_000, "ids": 10_000, "passes": 3}

@@ -69,9 +69,9 @@ def figures(
         with ThreadPoolExecutor() as pool:
             relay, *servers = pool.map(stack.enter_context, commands)
         load = Load(seed, upstream, relay, servers, redis, lease, relayed, answers, min(outage, seconds / 3))
-        told = stack.enter_context(_bar(seconds, found))
-        clients = asyncio.run(load.run(found, seconds, max(round(seconds / ROUND), 1), told))
-    for what in found.told:
+        progress = stack.enter_context(_bar(seconds, found))
+        clients = asyncio.run(load.run(found, seconds, max(round(seconds / ROUND), 1), progress))
+    for what in found.faults:
         print(what, file=sys.stderr)
     yield from results(found, clients, f"Seed {seed}, {seconds:g} seconds.")
 
@@ -130,9 +130,9 @@ def _bar(seconds: float, found: Found) -> Iterator[Callable[[float, float], None
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
         task = progress.add_task("", total=seconds)
 
-        def told(before: float, passed: float) -> None:
+        def advance(before: float, passed: float) -> None:
             streams, wrong = found.streams.total(), found.wrong.total()
             what = f"{streams:,} streams, {wrong} wrong, {found.restarts} restarts of Redis"
             progress.update(task, completed=before + passed, description=what)
 
-        yield told
+        yield advance

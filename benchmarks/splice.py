@@ -24,7 +24,7 @@ from .timing import fastest
 
 EVENTS = 8_000
 QUICK = {"events": 1_000, "passes": 3}
-# The most that a splice may cost of what the json of the standard library costs, and orjson; None: it is only told.
+# The most that a splice may cost of what the json of the standard library costs, and orjson; None: it is only reported.
 LIMITS = {"no citation": (0.04, 0.2), "1 per 200": (0.15, 0.5), "1 per 20, 20 distinct": (None, None)}
 
 

@@ -80,7 +80,7 @@ def _suite(results: Results, suite: str) -> Iterator[str]:
         yield f"Not measured: {reason}." if reason else "Not measured."
         return
     found = results.suites[suite]
-    figures = [each for each in found if isinstance(each, Figure) and each.told]
+    figures = [each for each in found if isinstance(each, Figure) and each.listed]
     if figures:
         rows = [[_escaped(each.name), shown(each.value), _limit(each), _verdict(each)] for each in figures]
         yield from _table(["", "measured", "at most", ""], rows)

@@ -113,7 +113,7 @@ def test_every_figure_is_measured() -> None:
     assert len({figure.name for figure in figures}) == len(figures)
     assert all(figure.value > 0 for figure in figures)
     others = len(peers.peers()) - 1
-    assert not any(figure.told for figure in figures)
+    assert not any(figure.listed for figure in figures)
     assert sum(figure.point is None for figure in figures) == len(speed.SHAPES) * others - bool(
         find_spec("cohere_melody")
     )

@@ -259,8 +259,8 @@ def test_a_target_is_decided_by_the_worst_of_its_figures() -> None:
 
 def test_a_point_is_drawn_and_not_told(suite: list[dict[str, int]]) -> None:
     points: list[Result] = [
-        Figure("one", 2.0, point=Point("length", "ours", 10), told=False),
-        Figure("two", 4.0, point=Point("length", "ours", 20), told=False),
+        Figure("one", 2.0, point=Point("length", "ours", 10), listed=False),
+        Figure("two", 4.0, point=Point("length", "ours", 20), listed=False),
         Figure("a bar", 4.0, point=Point("relay", "paced", "ours")),
     ]
     found = results.Results({}, set(), {"one": [*points, *GIVEN]})

@@ -119,6 +119,14 @@ def test_a_refusal_is_told_as_one(fault: str, status: int) -> None:
     assert judge.relayed(planned(fault), Seen(200)) == judge.relayed(planned(fault), Seen()) == ["failed"]
 
 
+@pytest.mark.parametrize(
+    ("event", "error"), [(b'{"choices":[', "Expecting value"), (b'{"id":"a","serves":[]}', "has no 'choices'")]
+)
+def test_what_is_left_of_two_events_is_an_error(event: bytes, error: str) -> None:
+    with pytest.raises(ValueError, match=error):
+        judge.relayed(planned("none"), Seen(200, bytearray(b"data: " + event + b"\n\n")))
+
+
 # Answers that survive a reload
 
 

@@ -38,8 +38,8 @@ class AtRest:
             await self._close()
         gc.collect()
         _trim()
-        told = {"tasks": len(asyncio.all_tasks()), "objects": len(gc.get_objects())}
-        await JSONResponse(told)(scope, receive, send)
+        counts = {"tasks": len(asyncio.all_tasks()), "objects": len(gc.get_objects())}
+        await JSONResponse(counts)(scope, receive, send)
 
 
 def serve(app: ASGIApp) -> None:

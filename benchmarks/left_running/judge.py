@@ -17,7 +17,7 @@ from .plan import ENDED, Plan
 # What can be wrong, and what of that with a stream that is read once.
 WRONG: Mapping[str, str] = {
     "text": "the clean text is not the parser's",
-    "end": "a cut is not told, or told where there is none",
+    "end": "a cut is not reported, or one is where there was none",
     "lost": "a reader lacks an event",
     "doubled": "a reader has an event twice",
     "disorder": "events are out of order, or differ",
@@ -64,7 +64,7 @@ class Read:
 
     @property
     def end(self) -> bool | None:
-        """Say whether the answer is told to be complete; None if its end is not there."""
+        """Say whether the answer is said to be complete; None if its end is not there."""
         last = self.events[-1] if self.events else None
         return bool(json.loads(last.data)["complete"]) if last is not None and last.event == "end" else None
 
@@ -76,14 +76,14 @@ def relayed(plan: Plan, seen: Seen) -> list[str]:
         return [] if seen.status == expected or seen.left else ["failed"]
     if seen.status != 200:
         return [] if seen.left and not seen.status else ["failed"]
-    text, told = shown(plan, seen.body)
-    expected_text, expected_told = shown(plan, plan.body)
+    text, end = shown(plan, seen.body)
+    expected_text, expected_end = shown(plan, plan.body)
     wrong = []
     if seen.left:
         return [] if clean(expected_text).startswith(text) else ["text"]
     if text != clean(expected_text):
         wrong.append("text")
-    if (told, seen.ended) != (expected_told, plan.fault in ENDED):
+    if (end, seen.ended) != (expected_end, plan.fault in ENDED):
         wrong.append("end")
     return wrong
 
@@ -92,23 +92,26 @@ def shown(plan: Plan, body: bytes | bytearray) -> tuple[str, list[str]]:
     """Give the text that the deltas of a body add up to, and what it says of its end.
 
     Raises:
-        ValueError: an event of it holds no JSON.
+        ValueError: an event of it is not JSON, or not one of the API.
     """
     texts: list[str] = []
     ends: list[str] = []
-    for value in _values(body):
-        if value == DONE:
-            ends.append(DONE)
-        elif "error" in value and not value.get("type"):
-            ends.append(str(value["error"]["message"]))
-        elif plan.api == "chat":
-            for choice in value["choices"]:
-                texts.append(choice["delta"].get("content") or "")
-                ends += filter(None, [choice["finish_reason"]])
-        elif value["type"] == "response.output_text.delta":
-            texts.append(value["delta"])
-        elif value["type"] == "response.completed":
-            ends += [each["content"][0]["text"] for each in value["response"]["output"]]
+    try:
+        for value in _values(body):
+            if value == DONE:
+                ends.append(DONE)
+            elif "error" in value and not value.get("type"):
+                ends.append(str(value["error"]["message"]))
+            elif plan.api == "chat":
+                for choice in value["choices"]:
+                    texts.append(choice["delta"].get("content") or "")
+                    ends += filter(None, [choice["finish_reason"]])
+            elif value["type"] == "response.output_text.delta":
+                texts.append(value["delta"])
+            elif value["type"] == "response.completed":
+                ends += [each["content"][0]["text"] for each in value["response"]["output"]]
+    except KeyError as error:  # what is left of two events may be JSON by accident
+        raise ValueError(f"an event has no {error}") from error
     return "".join(texts), [clean(each) for each in ends]
 
 

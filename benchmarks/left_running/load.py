@@ -24,7 +24,7 @@ from .judge import Read, Seen
 
 PATIENCE = 120.0  # seconds: nothing that works takes as long, on a machine that does other things too
 _SETTLING = 20.0  # seconds
-_TOLD = 20  # how many of the streams that were wrong are told
+_SHOWN = 20  # how many of the streams that were wrong are described
 # Between the first streams of a round, so that the upstream is not silent while it makes them all, in seconds.
 _APART = 0.05
 # Each fourth time Redis stays away for longer than an answer waits for it.
@@ -56,7 +56,7 @@ class Found:
     Attributes:
         streams: how many there were, by what was loaded and by the fault.
         wrong: how many were wrong, in the same way.
-        told: of the first that were wrong, what is wrong.
+        faults: what is wrong with the first that were wrong.
         broken: how many answers broke off while Redis was away for long.
         back: when Redis came back that had been away for long.
         restarts: how often it was started again.
@@ -65,7 +65,7 @@ class Found:
 
     streams: Counter[tuple[str, str]] = field(default_factory=Counter)
     wrong: Counter[tuple[str, str]] = field(default_factory=Counter)
-    told: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
     broken: int = 0
     back: list[float] = field(default_factory=list)
     restarts: int = 0
@@ -80,8 +80,8 @@ class Found:
 
     def tell(self, what: str) -> None:
         """Keep what is wrong, unless there is much already."""
-        if len(self.told) < _TOLD:
-            self.told.append(what)
+        if len(self.faults) < _SHOWN:
+            self.faults.append(what)
 
 
 @dataclass(frozen=True)
@@ -112,14 +112,14 @@ class Load:
     outage: float
     up: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def run(self, found: Found, seconds: float, rounds: int, told: Callable[[float, float], None]) -> Clients:
+    async def run(self, found: Found, seconds: float, rounds: int, progress: Callable[[float, float], None]) -> Clients:
         """Run that many rounds, of that many seconds altogether; the first is short, in which things are built once.
 
         Args:
             found: takes what comes of it.
             seconds: in which streams begin.
             rounds: how many.
-            told: is told now and then how many seconds have passed, before this round and in it.
+            progress: called now and then with the seconds that have passed, before this round and in it.
 
         Returns:
             Who has read.
@@ -128,7 +128,7 @@ class Load:
         warm = min(seconds / 10, 10)
         for number, length in enumerate([warm, *[(seconds - warm) / rounds] * rounds]):
             async with asyncio.TaskGroup() as group:
-                ticking = group.create_task(_tick(partial(told, passed), length))
+                ticking = group.create_task(_tick(partial(progress, passed), length))
                 await self._round(found, clients, numbers, length, Random(f"{self.seed} round {number}"))
                 ticking.cancel()
             passed += length
@@ -219,8 +219,8 @@ class Load:
         lane = "relay" if name == "relay" else "answers"
         streams = sum(number for (of, _), number in found.streams.items() if of == lane or name == "upstream")
         async with request("GET", program.port, "/at-rest") as response:
-            told = json.loads(b"".join([each async for each in response.pieces()]))
-        return Sample(streams, told["tasks"], told["objects"], program.descriptors(), program.memory())
+            counts = json.loads(b"".join([each async for each in response.pieces()]))
+        return Sample(streams, counts["tasks"], counts["objects"], program.descriptors(), program.memory())
 
 
 async def _again(one: Callable[[int], Awaitable[None]], numbers: Iterator[int], until: float) -> None:
@@ -229,8 +229,8 @@ async def _again(one: Callable[[int], Awaitable[None]], numbers: Iterator[int], 
         await one(next(numbers))
 
 
-async def _tick(told: Callable[[float], None], length: float) -> None:
+async def _tick(progress: Callable[[float], None], length: float) -> None:
     begin = time.monotonic()
     while True:
-        told(min(time.monotonic() - begin, length))
+        progress(min(time.monotonic() - begin, length))
         await asyncio.sleep(0.2)

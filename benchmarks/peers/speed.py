@@ -53,7 +53,7 @@ def figures(peers: Sequence[Peer], deltas: int, passes: int) -> Iterator[Result]
     for name in SHAPES:
         times = _times(peers, make(name, deltas // SHORTER).deltas, passes)
         found = [
-            Figure(f"{peer} / {OURS}: {name}", spent / times[OURS], told=False)
+            Figure(f"{peer} / {OURS}: {name}", spent / times[OURS], listed=False)
             for peer, spent in times.items()
             if peer not in (OURS, "null")
         ]
@@ -69,7 +69,7 @@ def _growing(peers: Sequence[Peer], longest: int, passes: int) -> Iterator[Figur
     length = SHORTEST
     while length <= longest:
         for peer, ratio in _beside_null(peers, make("1 per 200", length).deltas, passes):
-            yield Figure(f"{peer} / null: {length} deltas", ratio, point=Point("length", peer, length), told=False)
+            yield Figure(f"{peer} / null: {length} deltas", ratio, point=Point("length", peer, length), listed=False)
         length *= 2
 
 
@@ -77,7 +77,8 @@ def _denser(peers: Sequence[Peer], deltas: int, passes: int) -> Iterator[Figure]
     for density in DENSITIES:
         parts = cited(1_000 // density, 20, 4 * deltas) if density else prose(ENGLISH, 4 * deltas)
         for peer, ratio in _beside_null(peers, apart(4)([raw for raw, _ in parts]), passes):
-            yield Figure(f"{peer} / null: {density} in 1,000", ratio, point=Point("density", peer, density), told=False)
+            point = Point("density", peer, density)
+            yield Figure(f"{peer} / null: {density} in 1,000", ratio, point=point, listed=False)
 
 
 def _beside_null(peers: Sequence[Peer], deltas: Sequence[str], passes: int) -> Iterator[tuple[str, float]]:
