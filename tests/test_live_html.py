@@ -107,7 +107,7 @@ def test_what_is_seen_does_not_depend_on_the_cuts(text: str, cuts: list[int]) ->
 
 # What a line ends with may look like the content that stands in front of it, or be no part of that; and what begins a
 # link may not be seen, wherever a citation stands.
-AMBIGUOUS = st.text("# |-\\a\n[\u3000\x1b", max_size=12) | st.lists(
+AMBIGUOUS = st.text("# |-\\a1)\n[\u3000\x1b", max_size=12) | st.lists(
     st.sampled_from(("[", "![", "](", "](http://a", ")", " ", "a", "!", "*", "<", "`", "\x1b", cite("t1"), cite("x"))),
     max_size=10,
 ).map("".join)
@@ -118,8 +118,11 @@ AMBIGUOUS = st.text("# |-\\a\n[\u3000\x1b", max_size=12) | st.lists(
 @example("> ## # ##\t##\n", [4])
 @example("|-\n--\n", [])
 @example("|a|\n|-|\n|\\|", [])
+@example("* |\n1)|", [])
+@example("-||\n-|-\n0)|", [])
 @example("|a|\n|-|\n|a|\n| |\n", [9])
 @example("a\x1b[\u3000", [3])
+@example("[[\u3000 ", [2])
 @example("a\u3000a", [2])
 @example("a `a\xa0:", [5])
 @example("[]( http://a)", [12])

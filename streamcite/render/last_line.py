@@ -45,6 +45,8 @@ def decided(source: str) -> str:
     before, _, line = source.rpartition("\n")
     if is_undecided(line):
         return before.rstrip(BLANKS)
+    if is_undecided(LAST_PIPE.sub("", line)):  # it is what it is by its pipe
+        return source.rstrip(BLANKS)
     return LAST_PIPE.sub("", source).rstrip(BLANKS)
 
 

@@ -218,7 +218,7 @@ class OpenPiece:
             return True
         if tail.source is None or (not self._is_fixed and (blocks.may_define or OF_BLOCKS.search(text))):
             return False
-        if not self._is_fixed and text[-1] not in BLANKS and text[-1].isspace():  # a block ends in front of that
+        if not self._is_fixed and text.rstrip(BLANKS)[-1:].isspace():  # no content ends with these
             return False
         tail.read(tail.source + tail.blanks + text)
         blocks.is_behind_citation = False
