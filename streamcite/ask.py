@@ -114,6 +114,7 @@ def prepare(
         also where others come and go.
 
     Raises:
+        TypeError: ``documents`` gives something else, such as names of files.
         ValueError: an argument has no meaning, or none beside the others (``lines`` have no numbers in ``blocks``).
         ModuleNotFoundError: a document is Markdown, and markdown-it-py is missing; the extra ``markdown`` brings it.
 
@@ -128,6 +129,8 @@ def prepare(
     call = sources.tool_call() if form != "blocks" else None
     units: list[Source] = []
     for document in documents:
+        if not isinstance(document, Document):
+            raise TypeError(f"documents: must be what read_file gives, not {type(document).__name__}")
         for number, part in enumerate(_parts(document, unit, size)):
             key = f"{document.key}#{number}"
             about: SourceFields = {"title": part.title, "metadata": {"path": document.key, "line": part.line}}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 
-from .source import Source
+from .source import Source, each_source
 from .surrogates import replace_surrogates
 
 DEFAULT_BUDGET = 60_000
@@ -22,11 +22,13 @@ _UNSPACED = re.compile(
 )
 
 
-def choose(sources: Iterable[Source], question: str, *, budget: int = DEFAULT_BUDGET) -> list[Source]:
+def choose(
+    sources: Iterable[Source] | Mapping[str, Source], question: str, *, budget: int = DEFAULT_BUDGET
+) -> list[Source]:
     """Choose the sources that are closest to a question, as many as fit.
 
     Args:
-        sources: to choose from.
+        sources: to choose from, such as a list, or a `Sources`.
         question: what is asked, in any words.
         budget: the most code points of text, in all.
 
@@ -36,21 +38,22 @@ def choose(sources: Iterable[Source], question: str, *, budget: int = DEFAULT_BU
         the smallest of these fits.
 
     Raises:
+        TypeError: ``sources`` is neither an iterable nor a mapping of sources.
         ValueError: ``budget`` is less than 1.
     """
     if budget < 1:
         raise ValueError(f"budget: must be at least 1, not {budget}")
-    sources = list(sources)
-    if sum(len(source.text) for source in sources) <= budget:
-        return sources
-    ranked = rank([f"{source.title or ''}\n{source.text}" for source in sources], question)
+    given = list(each_source(sources))
+    if sum(len(source.text) for source in given) <= budget:
+        return given
+    ranked = rank([f"{source.title or ''}\n{source.text}" for source in given], question)
     chosen = []
-    for index in ranked or range(len(sources)):
-        size = len(sources[index].text)
+    for index in ranked or range(len(given)):
+        size = len(given[index].text)
         if size <= budget:
             budget -= size
             chosen.append(index)
-    return [sources[index] for index in sorted(chosen)]
+    return [given[index] for index in sorted(chosen)]
 
 
 def rank(texts: Sequence[str], question: str, *, share: float = 0.0) -> list[int]:

@@ -92,7 +92,10 @@ def find_files(names: Iterable[str | os.PathLike[str]]) -> list[Path]:
 
     Raises:
         FileNotFoundError: a name stands for nothing; ``filename`` is it.
+        TypeError: ``names`` is a single one.
     """
+    if isinstance(names, str | os.PathLike):
+        raise TypeError(f"names: must be an iterable of them, such as [{os.fspath(names)!r}]")
     found: dict[Path, Path] = {}
     for name in names:
         if not (paths := _stands_for(os.fspath(name))):

@@ -5,7 +5,7 @@ Source: the guide, elements 1 and 2 (citable units, and how they are shown to th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
@@ -206,6 +206,20 @@ def check_sources(sources: object) -> None:
     if not isinstance(sources, Mapping):
         how = "such as Sources or {source.id: source for source in ...}"
         raise TypeError(f"sources: must be a mapping from id to Source, {how}, not {type(sources).__name__}")
+
+
+def each_source(sources: Iterable[Source] | Mapping[str, Source]) -> Iterator[Source]:
+    """Give the sources of an iterable, or of a mapping from their ids, each when its turn comes.
+
+    Raises:
+        TypeError: while iterating: it is neither, or holds something other than a `Source`.
+    """
+    if isinstance(sources, Source | str) or not isinstance(sources, Iterable):
+        raise TypeError(f"sources: must be an iterable or a mapping of Sources, not {type(sources).__name__}")
+    for source in sources.values() if isinstance(sources, Mapping) else sources:
+        if not isinstance(source, Source):
+            raise TypeError(f"sources: must be Sources, not {type(source).__name__}")
+        yield source
 
 
 def find_source(sources: Mapping[str, Source], source_id: str) -> Source | None:

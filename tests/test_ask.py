@@ -126,3 +126,9 @@ def test_a_registry_keeps_ids_where_documents_come_and_go() -> None:
 def test_misuse(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         prepare("Why?", BOTH, **options)
+
+
+@pytest.mark.parametrize("documents", ["handbook.md", ["handbook.md"], [None]], ids=repr)
+def test_names_of_files_are_not_documents(documents: Any) -> None:
+    with pytest.raises(TypeError, match=r"^documents: must be what read_file gives, not "):
+        prepare("Why?", documents)

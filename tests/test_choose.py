@@ -1,5 +1,7 @@
 """Which sources are shown where not all fit."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,6 +27,16 @@ def test_all_are_chosen_where_all_fit() -> None:
     assert choose(SOURCES, "anything", budget=size) == SOURCES
     assert choose(iter(SOURCES), "anything") == SOURCES
     assert choose([], "anything") == []
+
+
+def test_a_mapping_is_taken_by_its_sources() -> None:
+    assert choose({source.id: source for source in SOURCES}, "anything") == SOURCES
+
+
+@pytest.mark.parametrize("given", [None, 5, "block1", SOURCES[0], ["block1"], [None]], ids=repr)
+def test_what_holds_no_sources_is_refused(given: Any) -> None:
+    with pytest.raises(TypeError, match=r"^sources: must be .*Sources, not "):
+        choose(given, "anything")
 
 
 def test_the_closest_are_chosen_in_the_order_in_which_they_stand() -> None:

@@ -4,6 +4,7 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -301,6 +302,12 @@ def test_what_names_stand_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(FileNotFoundError) as caught:
         find_files(["docs", "docs/*.pdf"])
     assert caught.value.filename == "docs/*.pdf"
+
+
+@pytest.mark.parametrize("name", ["docs", Path("docs")], ids=repr)
+def test_names_of_files_are_more_than_one(name: Any) -> None:
+    with pytest.raises(TypeError, match=r"^names: must be an iterable of them, such as \['docs'\]$"):
+        find_files(name)
 
 
 def test_a_folder_that_holds_itself_is_walked_once(tmp_path: Path) -> None:

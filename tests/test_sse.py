@@ -73,6 +73,12 @@ def test_a_line_end_in_event_or_id_is_misuse(end: str) -> None:
         encode("x", id=f"1{end}")
 
 
+@pytest.mark.parametrize("data", [None, b"x", 5, {"a": 1}], ids=repr)
+def test_data_that_is_no_text_is_misuse(data: Any) -> None:
+    with pytest.raises(TypeError, match=f"^data: must be a str, not {type(data).__name__}; .* encode_json$"):
+        encode(data)
+
+
 def test_nul_and_surrogates_in_fields_are_misuse() -> None:
     with pytest.raises(ValueError, match=r"^id: must be .* and NUL, not '1\\x00'$"):
         encode("x", id="1\0")

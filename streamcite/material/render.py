@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from streamcite.format import OPENAI, CitationFormat, check_format
 from streamcite.ids import marker_of
-from streamcite.sources import Source
+from streamcite.source import Source, each_source
 
 from .content import read_about, write_about, write_text
 from .safe import LINE_BREAK, Change, Field, Found, guard_for
@@ -136,12 +136,8 @@ def _materials(
     sources: Iterable[Source] | Mapping[str, Source], format: CitationFormat, form: _Form
 ) -> Iterator[Material]:
     check_format(format)
-    if isinstance(sources, Source | str) or not isinstance(sources, Iterable):
-        raise TypeError(f"sources: must be an iterable or a mapping of Sources, not {type(sources).__name__}")
     shown: dict[str, Source] = {}
-    for source in sources.values() if isinstance(sources, Mapping) else sources:
-        if not isinstance(source, Source):
-            raise TypeError(f"sources: must be Sources, not {type(source).__name__}")
+    for source in each_source(sources):
         safe, changes = _make_safe(source, format)
         if not source.citable:
             yield Material(form(safe, None), changes=changes)

@@ -34,8 +34,11 @@ def encode(data: str, *, event: str | None = None, id: str | None = None) -> byt
         The frame in UTF-8: the ``event``, ``id`` and ``data`` lines, in this order, and an empty one.
 
     Raises:
+        TypeError: ``data`` is not a ``str``; for other values there is `encode_json`.
         ValueError: ``event`` or ``id`` holds a line end or a surrogate, or ``id`` a NUL (a reader ignores such an id).
     """
+    if not isinstance(data, str):
+        raise TypeError(f"data: must be a str, not {type(data).__name__}; for other values there is encode_json")
     lines = [f"data: {line}" for line in _LINE_END.split(replace_surrogates(data)[0])]
     return "\n".join([*_fields(event, id), *lines, "\n"]).encode()
 
