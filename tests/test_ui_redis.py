@@ -65,6 +65,26 @@ async def test_redis_restarts(persistent: bool) -> None:
             assert await read_all(far, "a") == frames_of(TEXTS)
 
 
+class Forgetful(Redis):
+    """A client whose Redis has just been started before each call, as far as scripts go."""
+
+    async def execute_command(self, *args: Any, **options: Any) -> Any:
+        run: Any = super().execute_command
+        await run("SCRIPT FLUSH")
+        return await run(*args, **options)
+
+
+async def test_redis_may_forget_its_scripts_before_any_call(server: RedisServer) -> None:
+    async with Forgetful(unix_socket_path=str(server.path)) as client, asyncio.timeout(PATIENCE):
+        store = RedisStore(client)
+        assert await produce(store, "a", Answer())
+        assert (await store.look("a")).total == len(frames_of(TEXTS))
+        assert await read_all(store, "a") == frames_of(TEXTS)
+        await store.expire("a")
+        with pytest.raises(StreamNotFound):
+            await store.look("a")
+
+
 async def test_redis_forgets_the_last_frames(server: RedisServer) -> None:
     """As it does that writes to the disk once a second."""
     async with connect(server) as client, asyncio.timeout(PATIENCE):

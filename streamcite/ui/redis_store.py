@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Final
 
 try:
     from redis.exceptions import ConnectionError as RedisConnectionError
-    from redis.exceptions import ReadOnlyError, RedisError, ResponseError
+    from redis.exceptions import NoScriptError, ReadOnlyError, RedisError, ResponseError
     from redis.exceptions import TimeoutError as RedisTimeoutError
 except ModuleNotFoundError as _error:
     if (_error.name or "").partition(".")[0] != "redis":
@@ -100,7 +100,7 @@ class RedisStore:
         self._limits = [_milliseconds(lease), _milliseconds(keep), max_bytes]
         # A client gives up a reply that takes longer than its own limit.
         self._block = _milliseconds(min(lease / 3, (settings.get("socket_timeout") or lease) / 2))
-        self._scripts = {script: redis.register_script(script) for script in (BEGIN, APPEND, FINISH, READ, EXPIRE)}
+        self._hashes = {script: redis.register_script(script).sha for script in (BEGIN, APPEND, FINISH, READ, EXPIRE)}
         self._asking = asyncio.Semaphore(_ASKING)
         self._pages: dict[tuple[str, int], asyncio.Future[Page | None]] = {}  # that are being asked for
         self._recent: OrderedDict[tuple[str, int], tuple[float, Page]] = OrderedDict()
@@ -221,9 +221,14 @@ class RedisStore:
         return [stream, f"{stream}:producer"]
 
     async def _run(self, script: str, key: str, *args: Any) -> Any:
-        run: Callable[..., Awaitable[Any]] = self._scripts[script]
+        redis: Any = self._redis
+        names = self._names(key)
+        given = [len(names), *names, *self._limits, *args]
         async with _calling(key):
-            return await run(keys=self._names(key), args=[*self._limits, *args])
+            try:
+                return await redis.evalsha(self._hashes[script], *given)
+            except NoScriptError:  # to load it first, as the client does, is lost where Redis restarts after that
+                return await redis.eval(script, *given)
 
 
 @asynccontextmanager
