@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from streamcite import Source
+from streamcite import Event, Source
+from streamcite.openai.text import Text
 from streamcite.relay import Splice, SpliceClosed, StreamTooLong, cleaner
 from streamcite.sse import LineTooLong
 from tests import responses_streams as rs
@@ -206,6 +207,31 @@ def test_texts_without_end_are_a_named_error(options: Any, monkeypatch: pytest.M
     more = body([chunk(choice("x"))], done=False)
     with pytest.raises(StreamTooLong):
         splice.feed(splice.feed(more) and more)  # what is held is given first
+
+
+@every_api
+@pytest.mark.parametrize("end", [DONE, b"data: x\n\n", b'data: {"error": 1}\n\n'])
+@pytest.mark.parametrize("options", [{}, {"sources": rs.SOURCES}], ids=["without sources", "with sources"])
+def test_ends_without_end_settle_each_text_once(
+    name: str, end: bytes, options: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closes, close = 0, Text.close
+
+    def counted(text: Text, *, complete: bool) -> list[Event]:
+        nonlocal closes
+        closes += 1
+        return close(text, complete=complete)
+
+    monkeypatch.setattr(Text, "close", counted)
+    monkeypatch.setattr(cleaner, "MAX_KEPT", 10_000)
+    texts = [f"It {number} " for number in range(50)]
+    chunks = [chunk(choice(text, number)) for number, text in enumerate(texts)]
+    splice = Splice(**options)
+    splice.feed(body(chunks if name == "chat" else stream_of(*map(message, texts)), done=False))
+    for _ in range(20):
+        splice.feed(end * 100)
+    assert len(splice.result().parts) == 50
+    assert closes < 50 * 20  # there are 2,000 ends, and what is kept is read now and then
 
 
 def test_comments_without_end_are_not_gathered() -> None:

@@ -341,14 +341,18 @@ class EventCleaner:
         self.skipped.clear()
         decoder = SSEDecoder(max_line=max(map(len, skipped)) + 1)
         decoder.feed(b"\n")  # after the start no byte order mark is one
+        ended = False  # by what was read last: then there is nothing to settle, in however many texts
         for frames in (each for each in skipped if b"data" in each):  # else there is no event
             for event in decoder.feed(frames):
                 self._gone += 1
                 value, ends = self._decoded(event.data)
                 if ends is not None:
-                    self._end(ends)
+                    if not ended:
+                        self._end(ends)
+                    ended = True
                 elif value is not None and ("choices" in value or self._api == "responses"):
                     self._cleaner.read(value)
+                    ended = False
 
     def keep(self, frames: bytes) -> None:
         """Keep frames that pass as they came, until it matters what they hold."""
