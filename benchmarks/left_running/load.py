@@ -6,7 +6,8 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -22,7 +23,8 @@ from .clients import Clients
 from .http import CutError, request
 from .judge import Read, Seen
 
-PATIENCE = 120.0  # seconds: nothing that works takes as long, on a machine that does other things too
+# Seconds in which nothing comes: a long answer may take longer on a machine that does other things too.
+PATIENCE = 120.0
 _SETTLING = 20.0  # seconds
 _SHOWN = 20  # how many of the streams that were wrong are described
 # Between the first streams of a round, so that the upstream is not silent while it makes them all, in seconds.
@@ -150,7 +152,7 @@ class Load:
         plan, seen = plans.make(self.seed, number), Seen()
         wrong = ["failed"]
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with _patience(lambda: len(seen.body)):
                 await clients.relayed(self.relay.port, plan, seen, Random(f"{self.seed} client {number}"))
             wrong = judge.relayed(plan, seen)
         except (TimeoutError, ValueError) as error:
@@ -163,7 +165,7 @@ class Load:
         readers = [Read() for _ in range(random.randint(1, 4))]
         ports = [server.port for server in self.servers]
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with _patience(lambda: sum(len(each.events) for each in readers)):
                 begun = await clients.start(ports, number, random)
                 reading = [clients.read(ports, number, each, Random(random.random())) for each in readers if begun]
                 await asyncio.gather(*reading)
@@ -227,6 +229,25 @@ async def _again(one: Callable[[int], Awaitable[None]], numbers: Iterator[int], 
     """Let one stream follow the other."""
     while time.monotonic() < until:
         await one(next(numbers))
+
+
+@asynccontextmanager
+async def _patience(so_far: Callable[[], int]) -> AsyncIterator[None]:
+    """Raise TimeoutError in a block in which nothing comes for long, however long all of it takes."""
+    async with asyncio.timeout(PATIENCE) as limit:
+        watching = asyncio.create_task(_put_off(limit, so_far))
+        try:
+            yield
+        finally:
+            watching.cancel()
+
+
+async def _put_off(limit: asyncio.Timeout, so_far: Callable[[], int]) -> None:
+    known = 0
+    while not limit.expired():
+        if known != (known := so_far()):
+            limit.reschedule(asyncio.get_running_loop().time() + PATIENCE)
+        await asyncio.sleep(PATIENCE / 10)
 
 
 async def _tick(progress: Callable[[float], None], length: float) -> None:
