@@ -21,7 +21,7 @@ WORDS = 20_000
 QUICK = {"words": 5_000, "characters": 20_000, "passes": 3}
 # How many words an answer has for each citation.
 DENSITY = 40
-# The most that lint may cost of a parse of the clean text as Markdown with tables, by answer; None: it is only reported.
+# The most that lint may cost of a parse of the clean text as Markdown with tables, by answer; None: it is only told.
 LIMITS: Mapping[str, float | None] = {"as models write": 2, "prose alone": None}
 # The most that a character may cost in a long hostile answer of what it costs in one a tenth as long.
 LINEAR = 1.5
