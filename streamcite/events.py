@@ -240,7 +240,7 @@ def check_iterable(events: object) -> None:
         TypeError: they do not.
     """
     if isinstance(events, str) or not hasattr(events, "__iter__"):  # an isinstance of Iterable takes four times as long
-        hint = "; parse(text) reads them from a text" if isinstance(events, str) else ", which is no iterable"
+        hint = "; parse(text) reads them from a text" if isinstance(events, str) else ", which is not iterable"
         raise TypeError(f"events: must be the events of an answer, not {type(events).__name__}{hint}")
 
 

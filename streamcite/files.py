@@ -166,7 +166,7 @@ def _read(path: Path) -> bytes:
             if path.is_dir():
                 os.scandir(path).close()
             path.stat()
-            raise CannotRead("it is no regular file")
+            raise CannotRead("it is not a regular file")
         with path.open("rb") as file:
             data = file.read(MAX_FILE + 1)
     except OSError as error:
@@ -200,7 +200,7 @@ def _decode_damaged(data: bytes) -> str:
     except UnicodeDecodeError:
         if lost * 100 < len(text):  # a log into which a program wrote a few bytes
             return text
-        raise CannotRead("its encoding is none of UTF-8, UTF-16 and Windows-1252") from None
+        raise CannotRead("its encoding is not UTF-8, UTF-16 or Windows-1252") from None
 
 
 def _read_html(path: Path, data: bytes) -> Iterator[Document]:

@@ -147,7 +147,7 @@ class CitationFormat:
         known = {item.name for item in fields(cls)} - {"display"}
         for name in obj:
             if name not in known:
-                raise ValueError(f"{name}: no field of a citation format; there are {', '.join(sorted(known))}")
+                raise ValueError(f"{name}: is not a field of a citation format; its fields are {', '.join(sorted(known))}")
         return cls(**obj)
 
     def _check_tokens(self) -> None:
@@ -218,7 +218,7 @@ def _families(value: Iterable[str]) -> tuple[str, ...]:
         raise ValueError(f"families: must be a sequence of names, not the string {value!r}")
     for name in (names := _items("families", value)):
         if not isinstance(name, str) or not re.fullmatch(FAMILY, name):
-            raise ValueError(f"families: {name!r} is no family name ({FAMILY})")
+            raise ValueError(f"families: {name!r} is not a family name ({FAMILY})")
     return names
 
 
@@ -234,7 +234,7 @@ def _display(value: Mapping[str, Display]) -> Mapping[str, Display]:
         raise ValueError(f"display: must map families to functions, not {value!r}")
     for name, function in value.items():
         if not isinstance(name, str) or not re.fullmatch(FAMILY, name):
-            raise ValueError(f"display: {name!r} is no family name ({FAMILY})")
+            raise ValueError(f"display: {name!r} is not a family name ({FAMILY})")
         if not callable(function):
             raise ValueError(f"display: {function!r} of family {name!r} is not callable")
     return MappingProxyType(dict(value))
@@ -255,7 +255,7 @@ def _check_pattern(name: str, pattern: str) -> None:
             warnings.simplefilter("error")
             re.compile(pattern)
     except (re.error, RecursionError, OverflowError, Warning) as error:
-        raise ValueError(f"{name}: {pattern!r} is no regular expression: {error}") from None
+        raise ValueError(f"{name}: {pattern!r} is not a regular expression: {error}") from None
 
 
 OPENAI = CitationFormat()

@@ -66,7 +66,7 @@ def marker_of(id: str, format: CitationFormat) -> str:
         return format.write([Reference(id)], family_of(format))
     except ValueError:
         why = "" if may_be_id(id, format) else f", {ids_of(format)} (source_id=...)"
-        raise ValueError(f"id: {id!r} is no source id of this format{why}") from None
+        raise ValueError(f"id: {id!r} is not a source id of this format{why}") from None
 
 
 def check_id(id: str, format: CitationFormat) -> None:

@@ -188,7 +188,7 @@ class Source(_Numbered):
         known = [item.name for item in fields(cls)]
         for name in obj:
             if name not in known:
-                raise ValueError(f"{name}: no field of a source; there are {', '.join(known)}")
+                raise ValueError(f"{name}: is not a field of a source; its fields are {', '.join(known)}")
         if "id" not in obj:
             raise ValueError("id: is missing")
         try:

@@ -148,7 +148,7 @@ def test_what_cannot_be_read_is_named_and_skipped(ask: Ask, folder: Path) -> Non
     assert lines[:4] == [
         "streamcite: empty.txt is skipped: there is no text in it",
         "streamcite: gone.txt is skipped: no such file or directory",
-        "streamcite: line.txt is skipped: it is no regular file",
+        "streamcite: line.txt is skipped: it is not a regular file",
         "streamcite: picture0.png is skipped: it is binary",
     ]
     assert lines[10:] == ["streamcite: 3 more files are skipped"]

@@ -119,7 +119,7 @@ def test_what_is_no_key_is_not_told(ask: Ask, folder: Path, key: str) -> None:
     done = ask("Why?", "notes.txt", "--model", "mine", OPENAI_API_KEY=key)
     assert (done.status, done.out, "secret" in done.err) == (2, "", False)
     assert done.err.startswith(
-        "streamcite: OPENAI_API_KEY: it is no key" if key.strip() else "streamcite: set OPENAI_API"
+        "streamcite: OPENAI_API_KEY: it is not a key" if key.strip() else "streamcite: set OPENAI_API"
     )
 
 

@@ -126,9 +126,9 @@ GOOD = {"id": "a1", "text": ""}
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        (b"", "line 1, column 1: no JSON: Expecting value"),
-        (b"[\n{]", "line 2, column 2: no JSON: "),
-        (b"[\xff]", "no UTF-8"),
+        (b"", "line 1, column 1: not JSON: Expecting value"),
+        (b"[\n{]", "line 2, column 2: not JSON: "),
+        (b"[\xff]", "not UTF-8"),
         (b"[" * 100_000, "nested too deeply"),
         (b"[" + b"1" * 5000 + b"]", "holds a number with too many digits"),
         (b"{}", "must be a JSON list of sources, each an object"),
@@ -143,8 +143,8 @@ GOOD = {"id": "a1", "text": ""}
         ([GOOD, {"id": "b2", "text": "", "unit": "page"}], "entry 2 ('b2'): unit: must be one of 'document', "),
         ([GOOD, {"id": "b2", "text": "", "citable": 0}], "entry 2 ('b2'): citable: must be True or False, not 0"),
         ([GOOD, {"id": "b2", "text": "", "metadata": []}], "entry 2 ('b2'): metadata: must be a mapping, not []"),
-        ([GOOD, {"id": "b2", "text": "", "body": ""}], "entry 2 ('b2'): body: no field of a source; there are "),
-        ([GOOD, {"id": "L1", "text": ""}], "entry 2 ('L1'): id: 'L1' is no source id of this format"),
+        ([GOOD, {"id": "b2", "text": "", "body": ""}], "entry 2 ('b2'): body: is not a field of a source; "),
+        ([GOOD, {"id": "L1", "text": ""}], "entry 2 ('L1'): id: 'L1' is not a source id of this format"),
         ([GOOD, {"id": "é\n" * 99 + "é", "text": ""}], r"entry 2 ('" + r"\xe9\n" * 20 + "'): id: "),
         ([GOOD, {"id": "a1", "text": "b"}], "entry 2 ('a1'): id: 'a1' is already that of another source"),
     ],
@@ -163,7 +163,7 @@ def test_a_wrong_file_is_one_line() -> None:
     done = run("material", "-", "--as", "tool", stdin=json.dumps(wrong).encode())
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.decode() == (
-        "streamcite: standard input: entry 4 ('L1'): id: 'L1' is no source id of this format, whose ids are "
+        "streamcite: standard input: entry 4 ('L1'): id: 'L1' is not a source id of this format, whose ids are "
         "ASCII letters, digits, _ and -, and nothing like L8 (source_id=...)\n"
     )
 

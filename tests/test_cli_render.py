@@ -140,7 +140,7 @@ def test_bytes_that_are_no_text(sources: Path) -> None:
         ("answer.txt", "Missing option '--sources' (see 'streamcite render --help')"),
         ("missing.txt --sources sources.json", "missing.txt: No such file or directory"),
         ("answer.txt --sources missing.json", "missing.json: No such file or directory"),
-        ("answer.txt --sources answer.txt", "answer.txt: line 1, column 1: no JSON: "),
+        ("answer.txt --sources answer.txt", "answer.txt: line 1, column 1: not JSON: "),
         ("- --sources -", "the answer and the sources cannot both be standard input (see 'streamcite render --help')"),
         ("answer.txt --sources sources.json --to pdf", "Invalid value for '--to': 'pdf' is not one of "),
     ],

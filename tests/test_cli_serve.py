@@ -49,7 +49,7 @@ def failed(args: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captu
         (["--base-url", "http://x/v1"], "--base-url needs --model"),
         (["--base-url", "", "--model", "m"], "--base-url: must be a URL, not ''"),
         (["--model", ""], "--model: must be a name, not ''"),
-        (["--pace", "nan"], "--pace: nan is no number of seconds from 0"),
+        (["--pace", "nan"], "--pace: nan is not a number of seconds from 0"),
         (["--model", "m"], "set OPENAI_API_KEY to the server's key"),
         (["none.txt"], "none.txt: there is no such file"),
         (["--port", "70000"], "Invalid value for '--port': 70000 is not in the range"),
@@ -73,7 +73,7 @@ def test_what_is_no_url_is_refused(
         monkeypatch.setenv("OPENAI_BASE_URL", url)
     args = ["--model", "m", *(["--base-url", url] if by_option else [])]
     said = failed(args, monkeypatch, capfd, key="any")
-    assert said.startswith(f"the model's server: {url!r} is no URL such as http://localhost:8000/v1")
+    assert said.startswith(f"the model's server: {url!r} is not a URL such as http://localhost:8000/v1")
 
 
 def test_a_port_that_is_taken(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:

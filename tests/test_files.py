@@ -197,7 +197,7 @@ def test_a_damaged_pdf_is_read_or_refused(tmp_path_factory: pytest.TempPathFacto
         (
             "tokyo.txt",
             "東京は、首都です。".encode("shift_jis"),
-            "its encoding is none of UTF-8, UTF-16 and Windows-1252",
+            "its encoding is not UTF-8, UTF-16 or Windows-1252",
         ),
         ("broken.pdf", b"%PDF-1.7 and no more", "it is damaged"),
         ("deep.html", b"<div>" * 50_000 + b"x", "its elements are nested too deeply"),
@@ -219,7 +219,7 @@ def test_an_encrypted_pdf_is_refused(tmp_path: Path) -> None:
 def test_what_is_no_regular_file(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    assert why(pipe) == why(tmp_path) == "it is no regular file"
+    assert why(pipe) == why(tmp_path) == "it is not a regular file"
     assert why(tmp_path / "missing") == "no such file or directory"
 
 

@@ -54,7 +54,7 @@ def test_the_marker_of_an_id() -> None:
     check_id("a1", OPENAI)
     for id, format in (("L1", OPENAI), ("a1", CitationFormat(families=()))):
         for use in (marker_of, check_id):
-            with pytest.raises(ValueError, match=f"^id: '{id}' is no source id of this format"):
+            with pytest.raises(ValueError, match=f"^id: '{id}' is not a source id of this format"):
                 use(id, format)
 
 
@@ -63,6 +63,6 @@ def test_an_id_that_the_format_cannot_write_is_told_what_it_may_be() -> None:
         (OPENAI, "whose ids are ASCII letters, digits, _ and -, and nothing like L8"),
         (CitationFormat(source_id="[0-9]+"), "whose ids match [0-9]+"),
     ):
-        message = f"id: 'docs/handbook.md' is no source id of this format, {allowed} (source_id=...)"
+        message = f"id: 'docs/handbook.md' is not a source id of this format, {allowed} (source_id=...)"
         with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
             check_id("docs/handbook.md", format)

@@ -113,8 +113,8 @@ def test_the_marker_is_one_of_the_format(fmt: dict[str, object]) -> None:
         ("a", TypeError, "^sources: must be an iterable or a mapping of Sources, not str"),
         (None, TypeError, "^sources: must be an iterable or a mapping of Sources, not NoneType"),
         (["a"], TypeError, "^sources: must be Sources, not str"),
-        ([Source("L1")], ValueError, "^id: 'L1' is no source id of this format"),
-        ([Source("a b")], ValueError, "^id: 'a b' is no source id of this format"),
+        ([Source("L1")], ValueError, "^id: 'L1' is not a source id of this format"),
+        ([Source("a b")], ValueError, "^id: 'a b' is not a source id of this format"),
         ([Source("a"), Source("a", "x")], ValueError, "^id: 'a' is that of two sources with different content"),
     ],
 )
@@ -127,7 +127,7 @@ def test_misuse(sources: object, error: type[Exception], message: str) -> None:
 def test_misuse_of_the_format() -> None:
     with pytest.raises(TypeError, match=r"^format: must be a CitationFormat, not None"):
         render_blocks([], format=None)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"^id: 'a1' is no source id of this format"):
+    with pytest.raises(ValueError, match=r"^id: 'a1' is not a source id of this format"):
         render_blocks([Source("a1")], format=CitationFormat(families=()))
     for end in "\r\x0b\x0c\x1c\x85\u2028":
         with pytest.raises(ValueError, match=r"^id: 'a.*b' holds a line break"):

@@ -56,12 +56,12 @@ def test_what_is_no_stream_is_told_with_what_to_do(client: OpenAI) -> None:
 @pytest.mark.parametrize("view", [chat_events, responses_events, clean_chat, clean_responses])
 def test_an_unknown_option_is_told_with_the_known_ones(view: Any) -> None:
     known = "format, malformed, repair, max_marker, max_payload"
-    with pytest.raises(TypeError, match=rf"^malfromed: is no option here; there are {known}$"):
+    with pytest.raises(TypeError, match=rf"^malfromed: is not an option here; the options are {known}$"):
         view([], malfromed="keep")
-    with pytest.raises(TypeError, match=rf"^complete: is no option here; there are {known}$"):
+    with pytest.raises(TypeError, match=rf"^complete: is not an option here; the options are {known}$"):
         view([], complete=True)
     unknown: Any = {"malfromed": "keep"}
-    with pytest.raises(TypeError, match=rf"^malfromed: is no option here; there are {known}$"):
+    with pytest.raises(TypeError, match=rf"^malfromed: is not an option here; the options are {known}$"):
         clean_response({"output": []}, **unknown)
 
 

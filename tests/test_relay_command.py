@@ -249,9 +249,9 @@ def test_a_mistake_is_told_in_one_line(arguments: list[str], message: str) -> No
     ("text", "message"),
     [
         ("x", "relay.toml: "),
-        ("key = 'secret'\nupstream = 'http://a.example'", "key: is no setting; there are upstream, "),
+        ("key = 'secret'\nupstream = 'http://a.example'", "key: is not a setting; the settings are upstream, "),
         ("prot = 1\nupstream = 'http://a.example'", ", host, port, workers, grace"),
-        ("upstrem = 'http://a.example'", "upstrem: is no setting; there are upstream, "),
+        ("upstrem = 'http://a.example'", "upstrem: is not a setting; the settings are upstream, "),
         ("cors = 'https://page.example'\nupstream = 'http://a.example'", "cors: must be a list of origins, such as ["),
         ("port = 'http'\nupstream = 'http://a.example'", "'--port': 'http' is not a valid integer"),
         ("\xff", "relay.toml: "),

@@ -60,7 +60,7 @@ from tests.chats import SOURCES as CHAT_SOURCES
         ({"read_timeout": "5"}, "read_timeout: must be a number from 0"),
         ({"cors": "*"}, r"cors: must be a list of origins, such as \['https://page.example'\], not '\*'"),
         ({"cors": [5]}, r"cors: must be a list of origins, such as \['https://page.example'\], not \[5\]"),
-        ({"key": "secret"}, "key: is no setting; there are upstream, annotations"),
+        ({"key": "secret"}, "key: is not a setting; the settings are upstream, annotations"),
     ],
     ids=str,
 )

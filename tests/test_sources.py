@@ -160,7 +160,7 @@ def test_the_json_form_leaves_out_what_was_not_said() -> None:
         ([], "^a source must be a mapping of its fields, not list"),
         (
             {"id": "a", "name": "b"},
-            "^name: no field of a source; there are id, text, title, url, updated, metadata, kind,",
+            "^name: is not a field of a source; its fields are id, text, title, url, updated, metadata, kind,",
         ),
         ({"text": "a"}, "^id: is missing"),
         ({"id": "a", "text": None}, "^text: must be a str, not None"),
@@ -360,9 +360,9 @@ def test_an_id_must_fit_the_format() -> None:
     sources = Sources(other)
     assert sources.add(Source("doc.1")).id == "doc.1"
     for id in ("turn0file0", "L.1"):
-        with pytest.raises(ValueError, match=f"^id: '{id}' is no source id of this format"):
+        with pytest.raises(ValueError, match=f"^id: '{id}' is not a source id of this format"):
             sources.add(Source(id))
-    with pytest.raises(ValueError, match=r"^id: 'turn0file0' is no source id"):
+    with pytest.raises(ValueError, match=r"^id: 'turn0file0' is not a source id"):
         sources.tool_call().add("text")
     assert Sources(CHATGPT).add_block("").id == "block1"
 
@@ -444,7 +444,7 @@ def test_an_id_with_two_meanings_is_ambiguous() -> None:
 
 def test_an_id_must_fit_a_family_of_the_format_whatever_it_is_called() -> None:
     assert Sources(CitationFormat(families=("ref", "note"))).add(Source("a1")) == Source("a1")
-    with pytest.raises(ValueError, match=r"^id: 'a1' is no source id of this format"):
+    with pytest.raises(ValueError, match=r"^id: 'a1' is not a source id of this format"):
         Sources(CitationFormat(families=())).add(Source("a1"))
 
 
@@ -463,7 +463,7 @@ SAVED = Sources().to_dict() | {"sources": [{"id": "a"}], "keys": {"k": "a"}, "sh
         ({"shown": {"a": -1}}, "^not a saved registry of version 1"),
         ({"shown": [["a", 0]]}, "^not a saved registry of version 1"),
         ({"sources": {}}, "^not a saved registry of version 1"),
-        ({"sources": [{"id": "a"}, {"id": "L1"}]}, "^sources: 1: id: 'L1' is no source id"),
+        ({"sources": [{"id": "a"}, {"id": "L1"}]}, "^sources: 1: id: 'L1' is not a source id"),
         ({"sources": [{"id": "a"}, 7]}, "^sources: 1: a source must be a mapping"),
         ({"sources": [{"id": "a"}, {"id": "a", "text": "b"}]}, "^sources: 1: id: 'a' is already "),
         ({"keys": {"k": "b"}}, "^keys: 'b' is the id of no source"),

@@ -304,7 +304,7 @@ def test_a_marker_whose_end_repeats_without_end_waits_no_more_than_a_line() -> N
         ({"unit": "byte"}, ValueError, "unit: must be one of"),
         ({"max_line": 0}, ValueError, "max_line: must be a number"),
         ({"max_marker": 1}, ValueError, "max_marker: must be"),
-        ({"complete": True}, TypeError, "complete: is no option here"),
+        ({"complete": True}, TypeError, "complete: is not an option here"),
     ],
     ids=str,
 )

@@ -291,7 +291,7 @@ async def refuse(_: Request, error: Exception) -> Response:
     """Say what is wrong with a request."""
     if isinstance(error, HTTPException):
         return JSONResponse({"error": error.detail}, error.status_code)
-    return JSONResponse({"error": "This is no question."}, 400)
+    return JSONResponse({"error": "This is not a question."}, 400)
 
 
 def build(

@@ -173,7 +173,7 @@ def demo(
     if model is not None and pace is not None:
         raise misuse("--pace is for recorded answers, not for --model")
     if pace is not None and not 0 <= pace < math.inf:
-        raise bad_value("--pace", f"{pace:g} is no number of seconds from 0")
+        raise bad_value("--pace", f"{pace:g} is not a number of seconds from 0")
     if base_url == "":
         raise bad_value("--base-url", "must be a URL, not ''")
     # The clients and servers that this loads are no other command's.

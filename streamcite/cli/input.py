@@ -82,9 +82,9 @@ def read_json(data: bytes | bytearray, limit: int) -> Any:
     try:
         return json.loads(data.decode("utf-8-sig"))
     except json.JSONDecodeError as error:
-        raise ValueError(f"line {error.lineno}, column {error.colno}: no JSON: {error.msg}") from None
+        raise ValueError(f"line {error.lineno}, column {error.colno}: not JSON: {error.msg}") from None
     except UnicodeDecodeError:
-        raise ValueError("no UTF-8") from None
+        raise ValueError("not UTF-8") from None
     except RecursionError:  # json has no limit of its own
         raise ValueError("nested too deeply") from None
     except ValueError:
@@ -156,7 +156,7 @@ def json_deltas(texts: Iterable[str], name: str) -> Iterator[str]:
         try:
             delta = json.loads(line)
         except json.JSONDecodeError as error:
-            raise click.ClickException(f"{where}, column {error.colno}: no JSON: {error.msg}") from None
+            raise click.ClickException(f"{where}, column {error.colno}: not JSON: {error.msg}") from None
         except (ValueError, RecursionError):  # a number with too many digits, or lists nested too deeply
             raise click.ClickException(f"{where}: must be a JSON string, not something else") from None
         if not isinstance(delta, str):

@@ -60,7 +60,7 @@ def real_model(base_url: str | None, name: str, api: Api = "chat") -> Model:
     if not key:
         raise misuse("set OPENAI_API_KEY to the server's key; any will do where it wants none")
     if not (key.isascii() and key.isprintable()):  # the client would say so, and print the key
-        raise misuse("OPENAI_API_KEY: it is no key: not all of it is printable ASCII")
+        raise misuse("OPENAI_API_KEY: it is not a key: not all of it is printable ASCII")
     url = base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
     return Model(lambda: AsyncOpenAI(base_url=url, api_key=key, max_retries=0), url, name, api)
 

@@ -48,7 +48,7 @@ def serve(
     if model == "":
         raise misuse("--model: must be a name, not ''")
     if pace is not None and not 0 <= pace < math.inf:
-        raise misuse(f"--pace: {pace:g} is no number of seconds from 0")
+        raise misuse(f"--pace: {pace:g} is not a number of seconds from 0")
     # The clients and servers that this loads are no other command's.
     from streamcite.serve.app import build
     from streamcite.serve.server import Server
@@ -58,7 +58,7 @@ def serve(
 
     asked = real_model(base_url, model) if model is not None else None
     if asked is not None and not _is_url(asked.base_url):
-        raise misuse(f"the model's server: {asked.base_url!r} is no URL such as http://localhost:8000/v1")
+        raise misuse(f"the model's server: {asked.base_url!r} is not a URL such as http://localhost:8000/v1")
     client = asked.connect() if asked is not None else None
     reading = Reading(files) if files else None
     documents = list(reading or ())

@@ -51,7 +51,7 @@ CLEAN = """\
 Print the clean text of an answer.
 
 Reads FILE, or standard input, and prints the text without its citation markers as it comes: as UTF-8 whatever the
-locale, line ends as they are. What is no UTF-8 is replaced by U+FFFD, which standard error is told at the end.
+locale, line ends as they are. Invalid UTF-8 is replaced by U+FFFD, and that is reported on standard error.
 
 \b
 Example:
@@ -137,9 +137,9 @@ only shown) and "metadata" (not shown). What Sources.to_dict() gives is read too
 
 \b
 Shown with --as
-  tool        each behind its id as in 【turn0file1】: the form that the command
+  tool        each after its id as in 【turn0file1】: the form that the command
               prompt tells of with --material tool
-  tool-lines  each behind "Citation Marker: " and a marker
+  tool-lines  each after "Citation Marker: " and a marker
   blocks      as <BLOCK id="block1"> ... </BLOCK>
   messages    as tool, in a JSON list of chat messages of role "tool", one a
               source; put the ids of your tool calls in place of call_1 ...
@@ -186,8 +186,8 @@ RENDER = """\
 Show an answer with numbered citations and its sources.
 
 Reads ANSWER, or standard input, and the sources that it can cite: a JSON list as the command material reads. Each piece
-is printed as soon as it is certain, also while the answer is being written. A citation of what is no source is left
-out, but in HTML; the command check tells of it. Links go to http, https and mailto only.
+is printed as soon as it is certain, also while the answer is being written. A citation of an unknown source is left
+out, but in HTML; the command check reports it. Links go to http, https and mailto only.
 
 \b
 Printed with --to
@@ -195,9 +195,9 @@ Printed with --to
   markdown   the answer's own Markdown, with links: [1](<https://...>), and a list
              of the sources without a URL
   footnotes  the same with footnotes: [^1]
-  html       HTML without a page round it, safe to be put into one; a citation of
-             what is no source is [?] with data-problem="unknown-source"
-  terminal   in colour, drawn while it comes; plain where that is no terminal
+  html       HTML without a page round it, safe to be put into one; a citation of an
+             unknown source is [?] with data-problem="unknown-source"
+  terminal   in colour, drawn while it comes; plain where output is not a terminal
 
 \b
 Example:
@@ -228,7 +228,7 @@ Example:
 A FILE for --config has these options by their names, and limits that have none:
   upstream = "https://api.openai.com/v1"
   cors = ["https://page.example"]
-  max_body = 134217728   # bytes of a request, and of an answer that is no stream
+  max_body = 134217728   # bytes of a request, and of an answer that is not a stream
   max_head = 65536       # bytes of the headers of either
   connect_timeout = 10   # seconds for a connection to the API
   read_timeout = 600     # seconds between two reads of an answer

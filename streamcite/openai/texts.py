@@ -60,7 +60,8 @@ class TextsCore(ABC):
     ) -> None:
         for name in options:
             if name not in ParserOptions.__annotations__:
-                raise TypeError(f"{name}: is no option here; there are {', '.join(ParserOptions.__annotations__)}")
+                known = ", ".join(ParserOptions.__annotations__)
+                raise TypeError(f"{name}: is not an option here; the options are {known}")
         CitationParser(**options)  # a wrong option is misuse at once, not when the first text begins
         self._options = options
         self._texts: dict[Key, Text] = {}

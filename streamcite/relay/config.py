@@ -96,7 +96,7 @@ class RelayConfig:
         names = [item.name for item in fields(cls)]
         for name in values:
             if name not in names:
-                raise ValueError(f"{name}: is no setting; there are {', '.join([*names, *beside])}")
+                raise ValueError(f"{name}: is not a setting; the settings are {', '.join([*names, *beside])}")
         if "upstream" not in values:
             raise ValueError("upstream: must be given, such as https://api.openai.com/v1")
         given: dict[str, Any] = dict(values)

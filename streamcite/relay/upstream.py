@@ -115,7 +115,7 @@ class Upstream:
         except TimeoutError as error:
             raise NoAnswerError(type(error).__name__, "timeout") from error
         except aiohttp.ClientResponseError as error:
-            raise NoAnswerError("its head is no HTTP, or too large", "invalid") from error
+            raise NoAnswerError("its head is not HTTP, or too large", "invalid") from error
         except (aiohttp.ClientError, ValueError, OSError) as error:
             raise NoAnswerError(_told(error), "unreachable") from error
         answer = Answer(response)
