@@ -147,7 +147,8 @@ class CitationFormat:
         known = {item.name for item in fields(cls)} - {"display"}
         for name in obj:
             if name not in known:
-                raise ValueError(f"{name}: is not a field of a citation format; its fields are {', '.join(sorted(known))}")
+                names = ", ".join(sorted(known))
+                raise ValueError(f"{name}: is not a field of a citation format; its fields are {names}")
         return cls(**obj)
 
     def _check_tokens(self) -> None:
