@@ -3,6 +3,8 @@
 from hypothesis import strategies as st
 
 from streamcite import OPENAI, Reference, Source
+from streamcite.lint import Rule, lint
+from tests.markers import cite
 
 MARKER = OPENAI.write([Reference("turn0file1", "L1-L2")])
 SOURCES = {
@@ -15,9 +17,9 @@ SOURCES = {
 }
 
 
-def cite(*fields: str) -> str:
-    """Build a marker with any fields."""
-    return "\ue200" + "\ue202".join(["cite", *fields]) + "\ue201"
+def rules(answer: str, sources: dict[str, Source] | None = SOURCES) -> list[Rule]:
+    """Lint an answer in which @ stands for a marker that is right."""
+    return [finding.rule for finding in lint(answer.replace("@", MARKER), sources)]
 
 
 MARKDOWN = (

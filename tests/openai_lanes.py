@@ -17,6 +17,7 @@ from streamcite.openai import chat_events, responses_events
 from tests import responses_streams as rs
 from tests import strategies as sc
 from tests.chats import choice, chunk, given_as, streamed
+from tests.markers import cite
 from tests.openai_views import AsyncStream, Stream
 from tests.raw_streams import APIS, ASYNC, OPENAI, AsyncReplay, Replay, body, bytewise, client_of
 from tests.reading import joined
@@ -24,10 +25,6 @@ from tests.responses_streams import Json, message, stream_of
 
 A, B, C = (Source(f"turn0file{number}", f"{number}\n" * 3) for number in range(3))
 POOL = {source.id: source for source in (A, B, C)}
-
-
-def cite(*fields: str) -> str:
-    return "\ue202".join(["\ue200cite", *fields]) + "\ue201"
 
 
 PROSE = "\ue200cite\ue202a1 was"  # what may have been prose: no stop, and no id that is known

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from streamcite import CitationParser, Resolver, Source
 from streamcite.links import ResolvedEvent
 from streamcite.render.stage import Renderer
-from tests.linting import MARKDOWN, cite
+from tests.linting import MARKDOWN
+from tests.markers import cite
 
 TEXT = "\n".join(f"line {number}" for number in range(1, 10))
 SOURCES = {

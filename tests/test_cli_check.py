@@ -14,7 +14,8 @@ import pytest
 from streamcite import OPENAI, CitationFormat, Source, instructions, parse
 from streamcite.lint import lint
 from streamcite.prompt import MaterialForm
-from tests.linting import MARKER, SOURCES, cite
+from tests.linting import MARKER, SOURCES
+from tests.markers import cite
 from tests.processes import PATIENCE, run, shell, terminal
 
 # Those with an id that a marker can name.

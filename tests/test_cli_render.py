@@ -12,7 +12,7 @@ from streamcite.render.html import render_html
 from streamcite.render.markdown import render_markdown
 from streamcite.render.plain import render_plain
 from streamcite.resolve import resolve
-from tests.linting import cite
+from tests.markers import cite
 from tests.processes import PATIENCE, finish, receive, run, running, send, shell, terminal
 from tests.screen import Screen
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from streamcite import CitationParser, Event, Resolved, Resolver, Source, parse
 from streamcite.lint import Finding, Linter, LinterClosed, Rule, lint, linter
-from tests.linting import MARKER, SOURCES, answers, cite
+from tests.linting import MARKER, SOURCES, answers
+from tests.markers import cite
 from tests.strategies import cuts, partitions
 
 

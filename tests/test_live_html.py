@@ -22,7 +22,7 @@ from streamcite.render.last_line import HIDDEN
 from streamcite.render.live import BlockPatch, LiveHtml, RendererClosed
 from streamcite.render.structure import read_blocks
 from streamcite.render.unfinished import show
-from tests.linting import cite
+from tests.markers import cite
 from tests.rendering import PIECES, SOURCES, answers, cuts, feeds
 
 # Blocks that go on for long, and what may end them, or change what they are.

@@ -26,6 +26,7 @@ from streamcite.resolve import resolve
 from tests import responses_streams as rs
 from tests import strategies as sc
 from tests.chats import choice, chunk
+from tests.markers import cite
 from tests.openai_lanes import (
     CUT,
     OPENED,
@@ -39,7 +40,6 @@ from tests.openai_lanes import (
     aread,
     aread_raw,
     chunks_of,
-    cite,
     deltas_of,
     every_api,
     every_kind,

@@ -20,6 +20,7 @@ from streamcite.openai import chat_events
 from tests import responses_streams as rs
 from tests import strategies as sc
 from tests.chats import choice, chunk, streamed
+from tests.markers import cite
 from tests.openai_lanes import (
     ARRIVALS,
     CUT,
@@ -34,7 +35,6 @@ from tests.openai_lanes import (
     Flow,
     as_kind,
     chunks_of,
-    cite,
     deltas_of,
     every_api,
     of_parts,

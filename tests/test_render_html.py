@@ -16,7 +16,8 @@ from streamcite.links import Link, Resolved
 from streamcite.render.html import HtmlRenderer, PlacedCitation, RendererClosed, render_html, render_piece
 from streamcite.render.pieces import Pieces
 from streamcite.resolve import resolve
-from tests.linting import MARKDOWN, cite
+from tests.linting import MARKDOWN
+from tests.markers import cite
 from tests.rendering import LINKED, SOURCES, answers, cuts, feeds, rendered
 
 CHIP = re.compile(r'<(a|span) class="cite".*?</\1>')

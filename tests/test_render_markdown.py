@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from streamcite import OPENAI, Cited, Reference, Source, clean
 from streamcite.render.markdown import MarkdownRenderer, MarkdownStyle, RendererClosed, render_markdown
 from streamcite.resolve import resolve
-from tests.linting import cite
+from tests.markers import cite
 from tests.rendering import SOURCES, answers, cuts, feeds, rendered
 
 STYLES: tuple[MarkdownStyle, ...] = ("links", "footnotes", "sources")

@@ -7,7 +7,7 @@ from streamcite import Cited, Source
 from streamcite.links import Resolved
 from streamcite.render.plain import PlainRenderer, RendererClosed, render_plain
 from streamcite.resolve import resolve
-from tests.linting import cite
+from tests.markers import cite
 from tests.rendering import SOURCES, answers, cuts, feeds, rendered
 
 M = cite("t1")

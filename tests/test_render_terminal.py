@@ -13,7 +13,7 @@ from streamcite.links import Resolved, ResolvedEvent
 from streamcite.render import terminal
 from streamcite.render.terminal import RendererClosed, TerminalRenderer
 from streamcite.resolve import resolve
-from tests.linting import cite
+from tests.markers import cite
 from tests.rendering import PIECES, SOURCES, cuts, feeds
 from tests.screen import Screen
 

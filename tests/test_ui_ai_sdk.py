@@ -10,7 +10,7 @@ from streamcite import Cited, Resolved, ResolvedEvent, Resolver, Source, parse
 from streamcite.resolve import resolve
 from streamcite.ui.ai_sdk import AISDKEncoder, ui_message
 from streamcite.ui.protocol import HEADERS, new_encoder
-from tests.linting import cite
+from tests.markers import cite
 from tests.readers import Reader, Readers, run_readers
 from tests.rendering import SOURCES, answers, cuts, feeds
 

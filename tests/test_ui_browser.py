@@ -11,7 +11,7 @@ from streamcite.sse import encode_json
 from streamcite.ui.assets import asset
 from streamcite.ui.native import NativeEncoder
 from tests.browser import Browser, Site, run_browser, run_site
-from tests.linting import cite
+from tests.markers import cite
 from tests.rendering import ANSWER, LATE, PLAIN, SOURCES
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -12,7 +12,7 @@ from streamcite.resolve import resolve
 from streamcite.sse import ServerSentEvent, SSEDecoder
 from streamcite.ui.langchain import LangChainEncoder, ai_message
 from streamcite.ui.protocol import new_encoder
-from tests.linting import cite
+from tests.markers import cite
 from tests.rendering import SOURCES, answers, cuts, feeds
 
 

@@ -17,7 +17,7 @@ from streamcite.sse import SSEDecoder
 from streamcite.ui.assets import asset
 from streamcite.ui.native import VERSION, NativeEncoder
 from streamcite.ui.protocol import EncoderClosed
-from tests.linting import cite
+from tests.markers import cite
 from tests.node import NODE
 from tests.processes import ENVIRONMENT, PATIENCE
 from tests.rendering import SOURCES, answers, cuts, feeds

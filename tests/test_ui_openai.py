@@ -20,7 +20,7 @@ from streamcite.ui.openai_responses import OpenAIResponsesEncoder, model_respons
 from streamcite.ui.protocol import HEADERS, Encoder, new_encoder
 from streamcite.urls import is_safe_url
 from tests.http_peer import Peer
-from tests.linting import cite
+from tests.markers import cite
 from tests.node import ScriptError
 from tests.readers import Reader, Readers, message_of, run_readers, without_parsed
 from tests.rendering import SOURCES, answers, cuts, feeds

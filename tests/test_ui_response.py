@@ -27,7 +27,7 @@ from streamcite.ui.response import sse_response
 from tests.asgi import Client, Message
 from tests.clients import new_async_client, new_client
 from tests.http_peer import Peer
-from tests.linting import cite
+from tests.markers import cite
 from tests.processes import ENVIRONMENT, PATIENCE
 from tests.rendering import SOURCES
 from tests.stores import a_cancellation

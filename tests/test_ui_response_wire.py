@@ -20,7 +20,7 @@ from streamcite.ui.openai_responses import model_response
 from streamcite.ui.response import sse_response
 from tests.asgi import Message, run_app
 from tests.clients import new_client
-from tests.linting import cite
+from tests.markers import cite
 from tests.processes import PATIENCE
 from tests.readers import Reader, Readers, message_of, run_readers, without_parsed
 from tests.rendering import SOURCES

@@ -24,7 +24,7 @@ from streamcite.ui.resumable import Resumable
 from streamcite.ui.store import MemoryStore, StoreFull, StoreUnavailable
 from tests.asgi import Client
 from tests.http_peer import request
-from tests.linting import cite
+from tests.markers import cite
 from tests.processes import ENVIRONMENT, PATIENCE
 from tests.redis_server import run_redis
 from tests.stores import TEXTS, Answer, frames_of
