@@ -46,7 +46,7 @@ help: ## List the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 8
 
 # The tracer sees the same examples of each property in every run, so that no branch is taken by luck. All examples, and
-# what goes through so much that it is marked slow, come behind it.
+# what goes through so much that it is marked slow, come after it.
 test: lint $(VENV)/upstreams.stamp $(VENV)/examples.stamp ## Check and test the wheel (needs Python >= 3.11); ARGS goes to pytest
 ifneq ($(ARGS),)
 	$(BIN)/pytest $(ARGS)
@@ -70,7 +70,7 @@ demo: $(VENV)/cli.stamp ## Stream a recorded answer into the terminal; ARGS goes
 bench: $(VENV)/bench.stamp ## Measure each part against what it stands on, and peers; ARGS names parts, or is --quick
 	$(BIN)/python -m benchmarks $(ARGS)
 
-# A target that is missed is for the report to tell; without results there is none.
+# A missed target is for the report to say; without results there is no report.
 report: $(VENV)/bench.stamp ## Measure all, or the parts that ARGS names again, and write benchmarks/REPORT.md
 	-$(BIN)/python -m benchmarks $(ARGS) --json $(VENV)/bench.json
 	$(BIN)/python -m benchmarks report --json $(VENV)/bench.json

@@ -44,7 +44,7 @@ app = FastAPI()
 
 @app.get("/answer")
 async def answer(question: str) -> FrameResponse:
-    """Answer a question. What the model gives is sent on at once; when the browser leaves, the model is told so."""
+    """Answer a question. What the model gives is sent on at once; when the browser leaves, the model is stopped."""
     client: AsyncOpenAI = app.state.client
     events = stream_chat(
         client,

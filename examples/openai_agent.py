@@ -23,7 +23,7 @@ RECORDED = recorded_answers()["english"]
 
 
 async def responses(result: RunResultStreaming) -> AsyncIterator[Any]:
-    """Give what the model sends among all that an agent tells of."""
+    """Give what the model sends among all that an agent's run streams."""
     async for event in result.stream_events():
         if event.type == "raw_response_event":
             yield event.data
