@@ -17,6 +17,7 @@ from streamcite.openai import clean_completion, clean_response
 from streamcite.relay import Found
 from streamcite.relay.after import from_the_beginning
 from streamcite.relay.apis import api_of
+from streamcite.relay.app import create_app
 from streamcite.relay.asked import read_request
 from streamcite.relay.config import RelayConfig
 from streamcite.relay.found import find
@@ -95,6 +96,12 @@ def test_what_no_browser_sends_is_refused(origin: str) -> None:
 )
 def test_what_a_browser_sends_is_an_origin(origin: str) -> None:
     assert RelayConfig(upstream="https://a.example", cors=(origin,)).cors == (origin,)
+
+
+@pytest.mark.parametrize("config", ["https://a.example", None, {"upstream": "https://a.example"}], ids=str)
+def test_what_is_no_configuration_is_refused(config: Any) -> None:
+    with pytest.raises(TypeError, match=rf"^config: must be a RelayConfig, .* not {type(config).__name__}$"):
+        create_app(config)
 
 
 def test_settings_come_from_a_table() -> None:

@@ -3,17 +3,17 @@
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 
-from streamcite import ResolvedEvent
-from streamcite.ui.ai_sdk import AISDKEncoder
-from streamcite.ui.langchain import LangChainEncoder
+from streamcite import ResolvedEvent, parse
+from streamcite.ui.ai_sdk import AISDKEncoder, ui_message
+from streamcite.ui.langchain import LangChainEncoder, ai_message
 from streamcite.ui.native import NativeEncoder
-from streamcite.ui.openai_chat import OpenAIChatEncoder
-from streamcite.ui.openai_responses import OpenAIResponsesEncoder
+from streamcite.ui.openai_chat import OpenAIChatEncoder, chat_completion
+from streamcite.ui.openai_responses import OpenAIResponsesEncoder, model_response
 from streamcite.ui.protocol import HEADERS, Encoder, EncoderClosed, Protocol, ProtocolName, new_encoder
 from tests.processes import PATIENCE
 from tests.rendering import answers, cuts, feeds
@@ -89,6 +89,21 @@ def test_events_are_no_text(events: Iterable[ResolvedEvent]) -> None:
     with pytest.raises(TypeError, match="events"):
         encoder.feed(events)
     assert len(encoder.close()) == 2
+
+
+ANSWERS: list[Callable[[Iterable[Any]], object]] = [
+    *(lambda events, make=make: make().feed(events) for make in [*ENCODERS, NativeEncoder]),
+    *(ui_message, chat_completion, model_response, ai_message),
+]
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+@pytest.mark.parametrize(
+    "event", [*parse("\ue200cite\ue202turn0file1\ue201"), None, 5, b"a", {"type": "text"}], ids=repr
+)
+def test_events_are_those_of_a_resolver(answer: Callable[[Iterable[Any]], object], event: Any) -> None:
+    with pytest.raises(TypeError, match=f"^events: must be those of a Resolver, not {type(event).__name__}$"):
+        answer(["A", event, "b"])
 
 
 def test_a_protocol_is_named_in_three_ways() -> None:

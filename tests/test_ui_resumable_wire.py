@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 import anyio
@@ -171,6 +171,12 @@ async def test_a_store_that_cannot_be_reached(
     async with Resumable(store) as answers:
         assert (await get(answers, "a"))[0] == 503
     assert [record.getMessage() for record in logged(caplog)] == ["a: cannot be read"]
+
+
+@pytest.mark.parametrize("store", ["redis://localhost", 5, object()], ids=str)
+def test_what_is_no_store_is_refused(store: Any) -> None:
+    with pytest.raises(TypeError, match=rf"^store: must be a Store, .* not {type(store).__name__}$"):
+        Resumable(store)
 
 
 def test_a_protocol_for_many_answers() -> None:

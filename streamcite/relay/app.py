@@ -205,7 +205,12 @@ def create_app(config: RelayConfig) -> ASGIApp:
 
     Where the upstream cuts an answer, so does the application: it raises `RelayCut`, on which a server cuts the
     connection. The logger ``streamcite.relay`` tells of it in a line, and uvicorn's is kept from printing the trace.
+
+    Raises:
+        TypeError: ``config`` is not a `RelayConfig`.
     """
+    if not isinstance(config, RelayConfig):
+        raise TypeError(f"config: must be a RelayConfig, as RelayConfig(upstream=...), not {type(config).__name__}")
     leave_out(NoCuts)
     relay = Relay(config)
     if not config.cors:

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final
 
+from streamcite.events import check_event
 from streamcite.links import ResolvedEvent, to_dict
 from streamcite.render.live import BlockPatch, LiveHtml
 from streamcite.sse import encode_json
@@ -46,6 +47,8 @@ class NativeEncoder(Encoder):
 
     def _encode(self, events: Iterable[ResolvedEvent]) -> list[bytes]:
         events = list(events)
+        for event in events:
+            check_event(event, ResolvedEvent, "a Resolver")
         frames = [self._frame(form, form["type"]) for form in map(to_dict, events)] if self._events else []
         return frames if self._live is None else frames + self._patches(self._live.feed(events))
 

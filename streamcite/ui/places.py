@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from streamcite.annotations import Unit, size_in
-from streamcite.links import Cited, Resolved, ResolvedEvent, check_any_event
+from streamcite.events import check_event
+from streamcite.links import Cited, Resolved, ResolvedEvent
 from streamcite.source import Source
 
 from .writer import TextWriter
@@ -82,7 +83,7 @@ class Places:
             placed = self._pending.pop(event.index)
             placed.known = event
         else:
-            check_any_event(event)
+            check_event(event, ResolvedEvent, "a Resolver")
             text = str(event)
             if self._counts:
                 self._offset += self._size(text)

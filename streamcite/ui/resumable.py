@@ -56,7 +56,8 @@ class Resumable:
         store: where answers are kept.
 
     Raises:
-        TypeError, ValueError: as `new_encoder` of ``protocol``; a TypeError for an encoder, which is for one answer.
+        TypeError, ValueError: as `new_encoder` of ``protocol``; a TypeError for an encoder, which is for one answer,
+            and for a ``store`` that is not a `Store`, such as a client of Redis.
     """
 
     def __init__(
@@ -70,6 +71,8 @@ class Resumable:
     ) -> None:
         if isinstance(protocol, Encoder):
             raise TypeError("protocol: must be a name or what makes an Encoder, since one is for one answer")
+        if store is not None and not hasattr(store, "lease"):
+            raise TypeError(f"store: must be a Store, such as RedisStore(client), not {type(store).__name__}")
         self.store: Store = MemoryStore() if store is None else store
         self._headers = new_encoder(protocol).headers
         self._protocol = protocol
