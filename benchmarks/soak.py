@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from statistics import linear_regression
 
 from .left_running.clients import Clients
-from .left_running.judge import OF_A_STREAM, WRONG
+from .left_running.judge import OF_A_STREAM, OF_AN_ANSWER, WRONG
 from .left_running.load import Found, Load, Sample
 from .left_running.plan import FAULTS
 from .redis_server import run_redis
@@ -80,7 +80,7 @@ def results(found: Found, clients: Clients, said: str) -> Iterator[Result]:
     """Give what came of it, as the report tells it."""
     for lane, name in LANES.items():
         for wrong, what in WRONG.items():
-            if lane == "answers" or wrong in OF_A_STREAM:
+            if wrong in (OF_A_STREAM if lane == "relay" else OF_AN_ANSWER):
                 yield Figure(f"{name}: {what}", found.wrong[lane, wrong], 0)
     for process, samples in found.samples.items():
         yield Figure(f"tasks that stay: {process}", samples[-1].tasks - samples[0].tasks, 0)

@@ -3,9 +3,10 @@
 import asyncio
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from typing import get_args
 
 import pytest
 
@@ -16,10 +17,10 @@ from benchmarks.left_running.clients import Clients
 from benchmarks.left_running.http import CutError, request
 from benchmarks.left_running.judge import Read, Seen
 from benchmarks.left_running.load import Found, Sample
-from benchmarks.left_running.plan import FAULTS, Plan
-from benchmarks.openai import SOURCES
+from benchmarks.left_running.plan import FAULTS, SOURCES, Plan
 from benchmarks.report import Figure, Table
-from streamcite import Resolver, clean, parse
+from streamcite import Resolver, Source, clean, parse
+from streamcite.relay import Splice
 from streamcite.sse import ServerSentEvent, SSEDecoder, encode
 from streamcite.ui.native import NativeEncoder
 
@@ -32,10 +33,10 @@ SEED = 215
 
 @with_redis
 def test_a_short_soak_finds_nothing_wrong() -> None:
-    results = [*soak.figures(seconds=3, seed=SEED, relayed=4, answers=3, outage=0.8, lease=15)]
+    results = [*soak.figures(seconds=3, seed=SEED, relayed=4, answers=3, outage=0.8, silence=60, lease=15)]
     figures = [each for each in results if isinstance(each, Figure)]
     assert [str(figure) for figure in figures if figure.missed] == []
-    assert len({figure.name for figure in figures}) == len(figures) == 17
+    assert len({figure.name for figure in figures}) == len(figures) == 18
     table, _ = (each for each in results if isinstance(each, Table))
     *_, relayed, answers = (int(cell) for cell in table.rows[-1] if cell.isdigit())
     assert min(relayed, answers) > 0
@@ -47,9 +48,11 @@ def test_a_relay_that_loses_doubles_and_leaks_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(soak, "RELAY", "tests.broken_relay")
-    monkeypatch.setattr(load, "_SETTLING", 1.0)
+    monkeypatch.setattr(load, "_SETTLING", 5)
     figures = [
-        each for each in soak.figures(seconds=1, seed=SEED, relayed=8, answers=1, lease=15) if isinstance(each, Figure)
+        each
+        for each in soak.figures(seconds=1, seed=SEED, relayed=8, answers=1, silence=60, lease=15)
+        if isinstance(each, Figure)
     ]
     wrong = {figure.name for figure in figures if figure.missed}
     assert {"relayed streams: the clean text is not the parser's", "tasks that stay: relay"} <= wrong
@@ -64,10 +67,13 @@ def test_a_relay_that_loses_doubles_and_leaks_is_told(
 made = cache(partial(plans.make, 1))
 
 
-def planned(fault: str, *, least: int = 0) -> Plan:
-    """Give a stream of chat completions that has this fault, and a marker before."""
-    candidates = (made(number) for number in range(least, 10_000))
-    return next(each for each in candidates if (each.fault, each.api) == (fault, "chat") and is_marked(each))
+def planned(fault: str, *, least: int = 0, api: str = "chat") -> Plan:
+    """Give a stream that has this fault, and a marker before."""
+    return next(each for each in plans_of(fault, api) if each.number >= least and is_marked(each))
+
+
+def plans_of(fault: str, api: str) -> Iterator[Plan]:
+    return (each for each in map(made, range(10_000)) if (each.fault, each.api) == (fault, api))
 
 
 def is_marked(plan: Plan) -> bool:
@@ -105,6 +111,27 @@ def test_a_stream_is_right_or_what_is_wrong_is_told(fault: str) -> None:
     assert judge.relayed(plan, Seen()) == judge.relayed(plan, Seen(502)) == ["failed"]
     assert judge.relayed(plan, replace(cleaned(plan), left=True)) == judge.relayed(plan, Seen(left=True)) == []
     assert judge.relayed(plan, Seen(200, bytearray(plan.body), left=True)) == ["text"]
+
+
+@pytest.mark.parametrize("api", get_args(plans.Api))
+@pytest.mark.parametrize("fault", ["none", "cut"])
+def test_annotations_are_those_of_the_whole_text_or_that_is_told(api: str, fault: str) -> None:
+    plan = next(each for each in plans_of(fault, api) if b"/turn0file" in annotated(each))
+    given, ended = annotated(plan), fault in plans.ENDED
+    assert judge.relayed(plan, Seen(200, bytearray(given), ended=ended, shown=True)) == []
+    assert judge.relayed(plan, Seen(200, bytearray(given), ended=ended)) == ["annotations"]
+    assert judge.relayed(plan, Seen(200, bytearray(annotated(plan, {})), ended=ended, shown=True)) == ["annotations"]
+    half = Seen(200, bytearray(given[: len(given) * 2 // 3]), left=True, shown=True)
+    assert judge.relayed(plan, half) == []
+    assert judge.relayed(plan, replace(half, shown=False)) == ["annotations"]
+    for one, other in ((b"/turn0file", b"/turn1file"), (b'"end_index":', b'"end_index":1')):
+        wrong = bytearray(given.replace(one, other, 1))
+        assert judge.relayed(plan, Seen(200, wrong, ended=ended, shown=True)) == ["annotations"]
+
+
+def annotated(plan: Plan, sources: Mapping[str, Source] = SOURCES) -> bytes:
+    splice = Splice(sources=sources)
+    return splice.feed(plan.body) + splice.close(stopped=not plan.whole)
 
 
 def test_an_end_that_is_invented_is_told() -> None:

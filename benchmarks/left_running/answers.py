@@ -12,12 +12,14 @@ from typing import Any
 
 from openai import AsyncOpenAI
 from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from benchmarks.openai import HTTPX, SOURCES
+from benchmarks.openai import HTTPX
 from streamcite.openai import stream_chat, stream_responses
 from streamcite.ui.redis_store import RedisStore
 from streamcite.ui.resumable import Resumable
@@ -31,7 +33,8 @@ KEEP = 300.0  # seconds: longer than anybody takes to read an answer
 
 def answers(upstream: str, silence: float, redis: str, seed: int, lease: float) -> AtRest:
     """Make an application whose answers survive a reload, in Redis."""
-    client = Redis(unix_socket_path=redis)
+    # A call is made once: what has the patience to make it again is what is asked about.
+    client = Redis(unix_socket_path=redis, retry=Retry(NoBackoff(), 0))
     # A connection is closed after its answer, so that none stays.
     http = HTTPX.AsyncClient(limits=HTTPX.Limits(max_keepalive_connections=0), timeout=HTTPX.Timeout(10, read=silence))
     model = AsyncOpenAI(base_url=upstream, api_key="any", max_retries=0, http_client=http)
@@ -50,7 +53,7 @@ def answers(upstream: str, silence: float, redis: str, seed: int, lease: float) 
         else:
             stream = stream_responses(model, model=str(number), input="?")
         try:
-            begun = await request.app.state.answers.start(str(number), stream, sources=SOURCES)
+            begun = await request.app.state.answers.start(str(number), stream, sources=plans.SOURCES)
         except StoreError as error:
             return PlainTextResponse(str(error), 503)
         return JSONResponse({"begun": begun})

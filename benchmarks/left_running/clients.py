@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Sequence
 from random import Random
 
-from benchmarks.relay.load import ASKED, SHOWN
+from streamcite import render_messages
 from streamcite.sse import SSEDecoder
 
 from .http import CutError, Response, request
 from .judge import Read, Seen
-from .plan import Plan
+from .plan import SOURCES, Plan
 
 _PATHS = {"chat": "/v1/chat/completions", "responses": "/v1/responses"}
+_MATERIAL = [{"role": "system", "content": "\n\n".join(each.text for each in render_messages(SOURCES))}]
 _AGAIN = 0.1  # seconds until a reader that was sent away comes back
 
 
@@ -36,12 +38,14 @@ class Clients:
     async def relayed(self, port: int, plan: Plan, seen: Seen, random: Random) -> None:
         """Ask a relay for a stream, and read it."""
         slow, leaves = random.random() < 0.15, random.random() < 0.15
-        body = (SHOWN if random.random() < 0.5 else ASKED).replace(b'"any"', b'"%d"' % plan.number)
+        seen.shown = random.random() < 0.5
         enough = random.randint(1, len(plan.body) + 1) if leaves else None
         self.slow += slow
         headers = {"content-type": "application/json"}
         try:
-            async with request("POST", port, _PATHS[plan.api], headers=headers, body=body, slow=slow) as response:
+            async with request(
+                "POST", port, _PATHS[plan.api], headers=headers, body=_asked(plan, seen), slow=slow
+            ) as response:
                 seen.status = response.status
                 async for data in _pieces(response, random if slow else None):
                     seen.body += data
@@ -91,6 +95,12 @@ class Clients:
                     return
             found.ended = found.end is not None
             found.stopped |= not found.ended
+
+
+def _asked(plan: Plan, seen: Seen) -> bytes:
+    messages = [*(_MATERIAL if seen.shown else ()), {"role": "user", "content": "?"}]
+    shown = {"messages" if plan.api == "chat" else "input": messages}
+    return json.dumps({"model": str(plan.number), "stream": True, **shown}).encode()
 
 
 async def _pieces(response: Response, slowly: Random | None) -> AsyncIterator[bytes]:

@@ -52,6 +52,10 @@ class Response:
         except (asyncio.IncompleteReadError, ConnectionError) as error:
             raise CutError from error
 
+    async def until_closed(self) -> None:
+        """Wait until the server has closed the connection: it has its descriptor no longer then."""
+        await self._reader.read()
+
 
 @asynccontextmanager
 async def request(

@@ -8,22 +8,26 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from streamcite import Resolved, clean, parse
-from streamcite.links import AnyEvent, from_dict
+from streamcite import Resolved, clean
+from streamcite.links import AnyEvent, from_dict, to_dict
+from streamcite.openai import clean_completion
+from streamcite.resolve import resolve
 from streamcite.sse import ServerSentEvent, SSEDecoder
 
-from .plan import ENDED, Plan
+from .plan import ENDED, SOURCES, Plan
 
-# What can be wrong, and what of that with a stream that is read once.
+# What can be wrong, and what of that with a stream that is read once, and with an answer that survives a reload.
 WRONG: Mapping[str, str] = {
     "text": "the clean text is not the parser's",
+    "annotations": "the annotations are not those of the whole text",
     "end": "a cut is not reported, or one is where there was none",
     "lost": "a reader lacks an event",
     "doubled": "a reader has an event twice",
     "disorder": "events are out of order, or differ",
     "failed": "no answer, or none in two minutes",
 }
-OF_A_STREAM = ("text", "end", "failed")
+OF_A_STREAM = ("text", "annotations", "end", "failed")
+OF_AN_ANSWER = tuple(name for name in WRONG if name != "annotations")
 DONE = "[DONE]"
 
 
@@ -36,12 +40,14 @@ class Seen:
         body: as it came.
         ended: whether it has ended as HTTP says.
         left: whether the client has left before.
+        shown: whether its request shows sources.
     """
 
     status: int = 0
     body: bytearray = field(default_factory=bytearray)
     ended: bool = False
     left: bool = False
+    shown: bool = False
 
 
 @dataclass
@@ -78,9 +84,13 @@ def relayed(plan: Plan, seen: Seen) -> list[str]:
         return [] if seen.left and not seen.status else ["failed"]
     text, end = shown(plan, seen.body)
     expected_text, expected_end = shown(plan, plan.body)
+    streamed, whole = annotated(plan, seen.body)
+    due = due_annotations(expected_text, whole=plan.whole) if seen.shown else []
     wrong = []
+    if streamed != (due[: len(streamed)] if seen.left else due) or whole not in (None, due):
+        wrong.append("annotations")
     if seen.left:
-        return [] if clean(expected_text).startswith(text) else ["text"]
+        return wrong if clean(expected_text).startswith(text) else [*wrong, "text"]
     if text != clean(expected_text):
         wrong.append("text")
     if (end, seen.ended) != (expected_end, plan.fault in ENDED):
@@ -113,6 +123,34 @@ def shown(plan: Plan, body: bytes | bytearray) -> tuple[str, list[str]]:
     except KeyError as error:  # what is left of two events may be JSON by accident
         raise ValueError(f"an event has no {error}") from error
     return "".join(texts), [clean(each) for each in ends]
+
+
+def annotated(plan: Plan, body: bytes | bytearray) -> tuple[list[Any], list[Any] | None]:
+    """Give the citations of pages that the events of a body bring one by one, and those of a response at its end."""
+    streamed: list[Any] = []
+    whole = None
+    for value in _values(body):
+        if plan.api == "chat" and "choices" in value:
+            streamed += (each for choice in value["choices"] for each in choice["delta"].get("annotations") or ())
+        elif plan.api == "responses" and value.get("type") == "response.output_text.annotation.added":
+            streamed.append(value["annotation"])
+        elif plan.api == "responses" and value.get("type") == "response.completed":
+            whole = [_page(note) for each in value["response"]["output"] for note in each["content"][0]["annotations"]]
+    return [*map(_page, streamed)], whole
+
+
+def due_annotations(text: str, *, whole: bool) -> list[Any]:
+    """Give those that a text has where it is cleaned in one go."""
+    message = {"role": "assistant", "content": text}
+    choice = {"index": 0, "message": message, "finish_reason": "stop" if whole else None}
+    completion: Any = clean_completion({"choices": [choice]}, sources=SOURCES)
+    return [*map(_page, completion["choices"][0]["message"].get("annotations") or ())]
+
+
+def _page(annotation: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what an annotation says in both APIs: which page, and where."""
+    place = annotation.get("url_citation", annotation)
+    return {name: place.get(name) for name in ("start_index", "end_index", "title", "url")}
 
 
 def _values(body: bytes | bytearray) -> Iterator[Any]:
@@ -160,7 +198,8 @@ def _answered(plan: Plan, reader: Read, *, away: bool) -> Iterator[str]:
     forms = [json.loads(event.data) for event in reader.events if event.event not in ("start", "patch", "end")]
     events, answer = [from_dict(form) for form in forms], shown(plan, plan.body)[0]
     text, expected = "".join(map(str, events)), clean(answer)
-    markup, due = _markup(events), _markup(parse(answer))
+    # In the JSON form sources have no text.
+    markup, due = _markup(events), _markup(from_dict(to_dict(event)) for event in resolve(answer, SOURCES))
     broke_off = away and reader.end is False
     if reader.end != plan.whole and not broke_off:
         yield "end"
@@ -170,5 +209,5 @@ def _answered(plan: Plan, reader: Read, *, away: bool) -> Iterator[str]:
         yield "lost" if len(markup) < len(due) else "doubled" if len(markup) > len(due) else "disorder"
 
 
-def _markup(events: Iterable[AnyEvent]) -> list[str]:
-    return [event.raw for event in events if not isinstance(event, str | Resolved)]
+def _markup(events: Iterable[AnyEvent]) -> list[AnyEvent]:
+    return [event for event in events if not isinstance(event, str | Resolved)]

@@ -25,7 +25,7 @@ from .judge import Read, Seen
 
 # Seconds in which nothing comes: a long answer may take longer on a machine that does other things too.
 PATIENCE = 120.0
-_SETTLING = 20.0  # seconds
+_SETTLING = 60  # how often each process is asked at a rest what it has: on a machine that is idle, for 20 seconds
 _SHOWN = 20  # how many of the streams that were wrong are described
 # Between the first streams of a round, so that the upstream is not silent while it makes them all, in seconds.
 _APART = 0.05
@@ -180,10 +180,7 @@ class Load:
     async def _restart_redis(self, found: Found, until: float, random: Random) -> None:
         """Kill Redis again and again, and start it again."""
         self.up.set()
-        while (left := until - time.monotonic()) > 0:
-            pause = self.outage * random.uniform(0.7, 1.3)
-            if pause > left:
-                break
+        while (pause := self.outage * random.uniform(0.7, 1.3)) < until - time.monotonic():
             await asyncio.sleep(pause)
             is_long = found.restarts % _LONG == _LONG - 1
             start = time.monotonic()
@@ -201,9 +198,10 @@ class Load:
         programs = {"upstream": self.upstream, "relay": self.relay}
         programs |= {f"server {number}": each for number, each in enumerate(self.servers, 1)}
         first = {name: samples[0] for name, samples in found.samples.items()}
-        until = time.monotonic() + _SETTLING
         before: Mapping[str, Sample] = {}
-        while True:
+        now: Mapping[str, Sample] = {}
+        for _ in range(_SETTLING):
+            before = now
             await asyncio.sleep(0.3)
             now = {name: await self._sample(name, each, found) for name, each in programs.items()}
             settled = [
@@ -211,9 +209,8 @@ class Load:
                 for name, each in now.items()
                 if (at := first.get(name, before.get(name))) is not None
             ]
-            if (len(settled) == len(now) and all(settled)) or time.monotonic() > until:
+            if len(settled) == len(now) and all(settled):
                 break
-            before = now
         for name, each in now.items():
             found.samples.setdefault(name, []).append(each)
 
@@ -222,11 +219,13 @@ class Load:
         streams = sum(number for (of, _), number in found.streams.items() if of == lane or name == "upstream")
         async with request("GET", program.port, "/at-rest") as response:
             counts = json.loads(b"".join([each async for each in response.pieces()]))
+            await response.until_closed()
         return Sample(streams, counts["tasks"], counts["objects"], program.descriptors(), program.memory())
 
 
 async def _again(one: Callable[[int], Awaitable[None]], numbers: Iterator[int], until: float) -> None:
-    """Let one stream follow the other."""
+    """Let one stream follow the other, of which there is one at least."""
+    await one(next(numbers))
     while time.monotonic() < until:
         await one(next(numbers))
 

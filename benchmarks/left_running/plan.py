@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, Literal
 
 from benchmarks.shapes import ENGLISH, JAPANESE, across
-from streamcite import OPENAI, Reference
+from streamcite import OPENAI, Reference, Source
 from streamcite.sse import encode
 from streamcite.testing import RecordedAnswer
 from streamcite.testing.completion import chunks
@@ -29,6 +29,8 @@ ERROR = encode('{"error":{"message":"overloaded","type":"server_error","code":nu
 DONE = encode("[DONE]")
 START, DELIMITER, STOP = OPENAI.tokens
 _IDS = [f"turn{number // 10}file{number % 10}" for number in range(20)]
+# The last that an answer cites are unknown.
+SOURCES = {name: Source(name, title=f"Page {name}", url=f"https://example.org/{name}") for name in _IDS[:15]}
 _MALFORMED = [
     *(START, STOP, DELIMITER, f"{START}cite{DELIMITER}turn0file1 and more", f"{START}cite{DELIMITER}{STOP}"),
     f'{START}entity{DELIMITER}["person","Ada","author"]{STOP}',
