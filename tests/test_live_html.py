@@ -118,6 +118,7 @@ AMBIGUOUS = st.text("# |-\\a1)\n[\u3000\x1b", max_size=12) | st.lists(
 @example("> ## # ##\t##\n", [4])
 @example("|-\n--\n", [])
 @example("|a|\n|-|\n|\\|", [])
+@example("|![|\n", [4])
 @example("* |\n1)|", [])
 @example("-||\n-|-\n0)|", [])
 @example("|a|\n|-|\n|a|\n| |\n", [9])

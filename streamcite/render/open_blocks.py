@@ -71,8 +71,8 @@ class OpenBlocks:
         self.is_behind_citation = self.may_define = False
         tail.stop()
         text = decided(source.text)
-        # The pipe at the end of a row is not seen.
-        alike = LAST_PIPE.sub("", text).rstrip(BLANKS) if self._in_row else text
+        # The pipe at the end of a row is not seen, and changes nothing of what is seen as it stands.
+        alike = LAST_PIPE.sub("", text).rstrip(BLANKS) if self._in_row and tail.is_exact else text
         seen, citations = self.seen
         if citations == len(source.citations) and seen in (len(text), len(alike)):
             tail.blanks = source.text[seen:]
