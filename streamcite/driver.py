@@ -33,7 +33,7 @@ class Resolving(Protocol):
     """What is between the items that a core gives and those that are handed out, which it may add to."""
 
     def passes(self, item: Any) -> bool:
-        """Say whether the item that comes next is handed out as it is, and nothing is told before it."""
+        """Say whether the item that comes next is handed out as it is, and no other event comes before it."""
 
     def take(self, waiting: list[Any], *, last: bool) -> Any:
         """Give what comes next, with items taken out of those that wait, the next one last; None if there is nothing.

@@ -4,8 +4,8 @@ The state is the text that was fed and not yet handed out (what the open marker 
 could not be decided yet), how to read on in that marker's body, and two offsets. What each step does is said by
 semantics, section 3; what one marker *is* stands in `grammar`.
 
-Most deltas are plain text, or just more of an open marker: `CitationParser.feed` tells these at once. The next most
-common open or end a marker as one before did, and are looked up. All else is read by `CitationParser._read`, which
+Most deltas are plain text, or just more of an open marker: `CitationParser.feed` recognizes these at once. The next
+most common open or end a marker as one before did, and are looked up. All else is read by `CitationParser._read`, which
 alone knows every rule, and of which the rest are short cuts.
 """
 
@@ -143,7 +143,7 @@ class CitationParser:
                 raise
             raise TypeError(f"delta: must be a str, not {type(delta).__name__}") from None
         self._end += len(delta)
-        # What opens a marker is looked up: what is held whole tells the state.
+        # What opens a marker is looked up: what is held, as a whole, gives the state.
         opening = self._options.openings.get(text) if self._body is None else None
         if opening is None:
             return self._read(text)

@@ -46,7 +46,7 @@ class Resolver:
     or URL to a reader (`Source.identity`). What no citable source has as its id takes none.
 
     A citation with an unknown id is pending, since a source may come late: the mapping may grow while the answer
-    streams. As soon as it did, `Resolved` events tell what that makes known, before the next event. At the end
+    streams. As soon as it did, `Resolved` events report what that makes known, before the next event. At the end
     each citation that is still pending has a last one, and what is unknown is final.
 
     An answer may consist of several texts, in which positions count anew: say `next_text` between them. Numbers and
@@ -100,7 +100,7 @@ class Resolver:
         self._awaited: dict[str, list[int]] = {}  # the pending citations that an unknown id stands in
         self._size = 0  # how many sources there were when unknown ids were looked for last
         self._arrived: dict[str, Source | None] = {}  # what that look found; at the end, that nothing came
-        self._due: list[int] = []  # a heap of the pending citations of which that is to be told, some twice
+        self._due: list[int] = []  # a heap of the pending citations of which that is to be reported, some twice
 
     @property
     def pending(self) -> bool:
@@ -136,8 +136,8 @@ class Resolver:
 
         What is pending costs nothing while the mapping has not grown. Each time it has, what is new in a ``dict`` or in
         `Sources` is looked at; in another mapping all unknown ids, or all sources where these are fewer, so that there
-        sources that come one by one take the square of their number. Each citation of which a source came is told anew
-        with all its links, as many as ``max_marker`` leaves room for.
+        sources that come one by one take the square of their number. Each citation of which a source came is reported
+        anew with all its links, as many as ``max_marker`` leaves room for.
 
         Args:
             waiting: what a parser handed out, the next event last. It is taken out when it is its turn, after what
@@ -258,17 +258,17 @@ class Resolver:
                 self._awaited.setdefault(source_id, []).append(index)
 
     def _awaited_by(self, links: Iterable[Link], *, due: bool) -> list[str]:
-        """Give the ids of a pending citation that are unknown as far as it was told."""
+        """Give the ids of a pending citation that are unknown as far as was reported."""
         unknown = dict.fromkeys(link.reference.source_id for link in links if link.source is None)
         come = self._arrived if due else {}
         return [source_id for source_id in unknown if source_id in self._awaited or source_id in come]
 
     def _tell(self) -> list[ResolvedEvent]:
-        """Give what is to be told of pending citations."""
+        """Give what is to be reported of pending citations."""
         return list(iter(partial(self.take, []), None))
 
     def _look(self) -> None:
-        """See of which pending citations there is something to tell: of a source that came; at the end of all."""
+        """See of which pending citations there is something to report: of a source that came; at the end of all."""
         arrived = self._come()
         if self._closed and not arrived and not self._due:
             arrived = dict.fromkeys(self._awaited)

@@ -96,7 +96,7 @@ def iter_events(
         chunks: any iterable. It is closed by its ``close``, if it has one, when the stream ends or is closed.
         text: picks the delta out of a chunk; None for a chunk without. Left out, each chunk is a delta.
         complete: whether an answer whose chunks come to their end has ended by itself, as for `CitationParser.close`;
-            or a function that is asked when that end is reached, where the chunks tell it.
+            or a function that is asked when that end is reached, where the chunks say it.
         sources: what the citations point to, by source id, as for `Resolver`. It may grow while the stream is read.
             Left out, citations are not resolved.
         scope: as for `Resolver`; without sources it says nothing.
@@ -265,7 +265,7 @@ async def _picked(chunks: AsyncIterator[Any], text: _Text) -> AsyncGenerator[str
 
 # The two drivers differ in "async" and "await" only. What a delta means is decided by the parser; where it cannot hold
 # markup and nothing is held, `feed` would hand back the same delta (a test proves the two equal). The length of those
-# is counted here and told to the parser before it reads on, which is cheaper than telling it of each. A resolver has
+# is counted here and passed to the parser before it reads on, which is cheaper than telling it of each. A resolver has
 # nothing to say of them either, unless a citation is pending.
 
 

@@ -28,7 +28,7 @@ from .report import report
 from .saving import save
 from .view import Hidden, View, best_view
 
-# Findings that tell of a citation that the model has invented.
+# Findings which say that the model has invented a citation.
 _INVENTED = {"unknown-source", "unknown-lines"}
 # Seconds between two pieces of an answer that nobody writes: about as fast as models do.
 _PACE = 0.02

@@ -47,7 +47,7 @@ class FindingsView:
         self._signs = {token: sign for token, sign in signs if not token.isprintable()}
 
     def show(self, finding: Finding) -> str:
-        """Give the lines that tell of one finding."""
+        """Give the lines that report one finding."""
         number = bisect_right(self._starts, finding.start, hi=len(self._lines)) - 1
         line, column = self._lines[number], finding.start - self._starts[number]
         begin = max(column - _BEFORE, 0) if len(line) > _SHOWN else 0

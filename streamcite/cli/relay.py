@@ -12,7 +12,7 @@ from . import texts
 from .listening import cannot_listen
 from .misuse import misuse
 
-# What a file may set beside what a relay is told: the server's options.
+# What a file may set besides a relay's own settings: the server's options.
 _SERVER = ("host", "port", "workers", "grace")
 
 

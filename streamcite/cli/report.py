@@ -13,7 +13,7 @@ def report(message: str) -> None:
     shown = "".join(character if character.isprintable() else ascii(character)[1:-1] for character in line)
     if len(shown) > _LONGEST:
         shown = shown[:_LONGEST] + "..."
-    # Without standard error there is nobody to tell.
+    # Without standard error nothing can be reported.
     if sys.stderr is not None:
         with suppress(OSError):
             print(f"streamcite: {shown}", file=sys.stderr, flush=True)

@@ -73,7 +73,7 @@ def save(path: Path, question: str, events: Iterable[ResolvedEvent]) -> None:
             Path(name).chmod(0o666 & ~umask)  # as any new file
             Path(name).replace(path)
         except BaseException:
-            with suppress(OSError):  # the first error is told
+            with suppress(OSError):  # the first error is reported
                 Path(name).unlink()
             raise
     except OSError as error:

@@ -76,7 +76,7 @@ def _build(entries: list[Any], format: CitationFormat) -> Sources:
         try:
             source = Source.from_dict(entry)
             if "text" not in entry:
-                raise ValueError("text: is missing")  # noqa: TRY301 - an entry's mistakes are told in one place
+                raise ValueError("text: is missing")  # noqa: TRY301 - an entry's mistakes are reported in one place
             sources.add(source)
         except ValueError as error:
             id = entry.get("id") if isinstance(entry, dict) else None

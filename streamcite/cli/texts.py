@@ -84,7 +84,7 @@ Answer a question from your files, with a citation for each statement.
 Reads each FILE: text, Markdown, HTML or PDF; a folder is walked, and a pattern in quotes is matched. They are cut into
 blocks, and the model is shown those that are closest to the question (by BM25), or all if they fit. The answer comes as
 the model writes it, with numbered citations; then its sources, with the passages that it cites; then what is wrong with
-its citations, as the command check tells it. A file that cannot be read is skipped, which standard error is told.
+its citations, as the command check reports it. A file that cannot be read is skipped, as standard error says.
 
 With the server's key in OPENAI_API_KEY the model is asked: at --base-url (or in OPENAI_BASE_URL), else OpenAI's.
 Without a key, or with --offline, nothing leaves this machine: no model is asked, and the answer consists of sentences
@@ -138,14 +138,14 @@ only shown) and "metadata" (not shown). What Sources.to_dict() gives is read too
 \b
 Shown with --as
   tool        each after its id as in 【turn0file1】: the form that the command
-              prompt tells of with --material tool
+              prompt describes with --material tool
   tool-lines  each after "Citation Marker: " and a marker
   blocks      as <BLOCK id="block1"> ... </BLOCK>
   messages    as tool, in a JSON list of chat messages of role "tool", one a
               source; put the ids of your tool calls in place of call_1 ...
 
 But in blocks, the unit says whether lines are numbered as [L1], or a block has a label [Block1]. What a source says is
-made safe where it could pass for a citation or for another source, and standard error is told, a line a source. The
+made safe where it could pass for a citation or for another source, as standard error says, a line a source. The
 output is UTF-8, that of messages ASCII.
 
 \b
@@ -163,8 +163,8 @@ Check the citations of an answer.
 
 Reads ANSWER, or standard input, and the sources that it could cite: a JSON list as the command material reads. Tells of
 each marker that is malformed, names a source or lines that are not there, or stands where none should: in code, in
-emphasis, before punctuation, alone in a line or all together at the end; and of ids outside a marker. Each is told with
-its line, a caret under it, and what to change.
+emphasis, before punctuation, alone in a line or all together at the end; and of ids outside a marker. Each is reported
+with its line, a caret under it, and what to change.
 
 With --json it prints a list of objects with "rule", "severity" ("error" or "warning"), "message", and where it stands:
 from "start" to "end" in the answer, at "position" in its clean text, in code points. The output is ASCII.

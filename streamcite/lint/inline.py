@@ -81,7 +81,7 @@ def read_inline(content: str, env: EnvType) -> Marked:
         env: that of the block parse, which knows the link references.
 
     Returns:
-        `UNMARKED`, if that is told without reading.
+        `UNMARKED`, if that is known without reading.
     """
     if not _MARKS.search(content):
         return UNMARKED

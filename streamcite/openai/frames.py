@@ -1,6 +1,6 @@
 """The frames of a stream without I/O: bytes in, payloads with what they hold out; and the client's errors.
 
-An error that the bytes tell of, or that the HTTP library raises, becomes the one that the client raises.
+An error that the bytes report, or that the HTTP library raises, becomes the one that the client raises.
 """
 
 from __future__ import annotations

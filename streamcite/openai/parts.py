@@ -9,7 +9,7 @@ from streamcite.events import Citation, Event, Malformed
 from streamcite.links import Cited
 
 Channel: TypeAlias = Literal["answer", "commentary", "reasoning", "refusal"]
-# Which text of a stream: `Part` without the channel, which not every place tells.
+# Which text of a stream: `Part` without the channel, which is not known everywhere.
 Key: TypeAlias = tuple[int, int, str]
 
 

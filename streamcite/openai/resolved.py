@@ -116,7 +116,7 @@ class AnswerResolver:
     """Resolve the events of the answer: indexes and numbers run through its texts, and positions count in each.
 
     Attributes:
-        next_part: tells of which part the event is that comes next.
+        next_part: says of which part the next event is.
     """
 
     def __init__(self, settings: _Settings, handed_out: _HandedOut) -> None:
@@ -166,7 +166,7 @@ class PartsResolver:
         self._handed_out = handed_out
         self._resolvers: dict[Part, Resolver] = {}
         self._open: dict[Part, Resolver] = {}  # those with a pending citation
-        self._asked: list[Part] = []  # which of these there may be something to tell of, the next one last
+        self._asked: list[Part] = []  # of which of these there may be something to report, the next one last
         self._size = -1  # how many sources there were when all of them were to be asked last
         self._ended = False
 

@@ -42,7 +42,7 @@ _PARTS = {
 _ITEMS = frozenset({"response.output_item.added", "response.output_item.done"})
 ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _RESPONSES = frozenset({*ENDS, "response.created", "response.in_progress", "response.queued"})
-# What tells that the answer goes on, or how it ended; so does every event that brings more of anything.
+# What says that the answer goes on, or how it ended; so does every event that brings more of anything.
 _TELLING = frozenset({*ENDS, "error", "response.output_item.added"})
 # What ends a text, but does not say whether it ended by itself.
 _TEXT_ENDS = frozenset({*_DONE, *(kind for kind in _PARTS if kind.endswith(".done")), "response.output_item.done"})
@@ -83,7 +83,7 @@ class ResponsesCore(TextsCore):
         self._indexes: dict[str, int] = {}  # output index by item id
         self._ids: dict[int, str] = {}  # the other way round: the first one
         self._channels: dict[int, Channel] = {}  # of messages, by output index
-        # Events that end a text of which something is held, and those after them that tell nothing, with their places.
+        # Events that end a text of which something is held, and those after them that say nothing, with their places.
         self._waiting: list[tuple[Any, list[Place]]] = []
         self._last: Any = None  # the last event that waits for no other
         self._id: Any = None  # of the response
@@ -93,7 +93,7 @@ class ResponsesCore(TextsCore):
 
     @property
     def waiting(self) -> bool:
-        """Say whether events wait for one that tells whether the answer ended by itself."""
+        """Say whether events wait for one that says whether the answer ended by itself."""
         return bool(self._waiting)
 
     @property
@@ -126,7 +126,7 @@ class ResponsesCore(TextsCore):
         """Read the next event.
 
         Where a text ends and part of a marker is held, the event that ends it, and those after it, wait for the one
-        that tells whether the answer ended by itself.
+        that says whether the answer ended by itself.
 
         Raises:
             TypeError: it is not an event.
@@ -164,7 +164,7 @@ class ResponsesCore(TextsCore):
         return [*super().end(stopped=stopped), *self._release()]
 
     def item_id(self, index: int) -> str:
-        """Give the id of an output item; an empty string if no event has told it."""
+        """Give the id of an output item; an empty string if no event has given it."""
         return self._ids.get(index, "")
 
     def snapshot(self, pending: Iterable[PartEvent], current: Text | None) -> dict[str, Any]:
@@ -249,7 +249,7 @@ class ResponsesCore(TextsCore):
         return changes + self._settle(self._texts.values(), complete=completed, reason=reason)
 
     def _ended_itself(self, text: Text, response: Any, *, completed: bool) -> bool:
-        """Say whether a text of a whole response ended by itself, as its stream would have told.
+        """Say whether a text of a whole response ended by itself, as its stream would have said.
 
         Of the last item the response says so, of one before it its own status; of a text with others after it in its
         item nothing does.
@@ -263,7 +263,7 @@ class ResponsesCore(TextsCore):
         return completed if is_last else get(items.get(index), "status") == "completed"
 
     def _settle_waiting(self, event: Any, kind: str) -> list[Step]:
-        """Settle the texts that wait, as an event of this kind tells, or else their items."""
+        """Settle the texts that wait, as an event of this kind says, or else their items."""
         if kind in ENDS or kind == "error":
             complete = _status(event, kind) == "completed"
         else:
@@ -282,7 +282,7 @@ class ResponsesCore(TextsCore):
         return event, changes + [(self._text(place), [], place.holder, place.name, place.whole) for place in places]
 
     def _places(self, event: Any, kind: str) -> Iterator[Place]:
-        """Find the whole texts in an event that are not empty, and learn what it tells of its items."""
+        """Find the whole texts in an event that are not empty, and learn what it says of its items."""
         index = get_index(event, "output_index")
         if found := _DONE.get(kind):
             field, numbered, name = found

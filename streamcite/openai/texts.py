@@ -172,7 +172,7 @@ class TextsCore(ABC):
 
     @abstractmethod
     def _is_finished(self) -> bool:
-        """Say whether the API told that the answer is finished."""
+        """Say whether the API said that the answer is finished."""
 
     def _restore(self, snapshot: Mapping[str, Any]) -> None:
         if snapshot["version"] != SNAPSHOT_VERSION:

@@ -181,7 +181,7 @@ class Answers:
                 self._memory.keep(owner, part.text, part.raw)
 
     def _told(self, api: Api, found: Found) -> str:
-        """Count what was found, and tell it."""
+        """Count what was found, and report it."""
         self._metrics.found(api, found)
         return f"{found.citations} citations, {found.malformed} malformed, {len(found.unknown)} unknown ids"
 

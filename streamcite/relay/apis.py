@@ -1,4 +1,4 @@
-"""The two APIs whose streams are cleaned, and how an event tells of which it is."""
+"""The two APIs whose streams are cleaned, and how to tell from an event which it is."""
 
 from __future__ import annotations
 

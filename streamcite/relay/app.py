@@ -101,7 +101,7 @@ class Relay:
             elif b"websocket" in value_of(scope["headers"], b"upgrade").lower():
                 await outgoing.refuse(501, _NO_WEBSOCKETS, "no_websockets")
             elif length_conflict(scope["headers"]):
-                await outgoing.refuse(400, "The request tells its length in more than one way.", "invalid_length")
+                await outgoing.refuse(400, "The request gives its length in more than one way.", "invalid_length")
             elif value_of(scope["headers"], b"transfer-encoding").strip().lower() not in (b"", b"chunked"):
                 await outgoing.refuse(501, "Of transfer codings only chunked is read here.", "transfer_coding")
             elif sum(len(name) + len(value) for name, value in scope["headers"]) > self._config.max_head:

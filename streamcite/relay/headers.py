@@ -51,7 +51,7 @@ def to_client(headers: Iterable[Header], *, cleaned: bool, cors: bool = False) -
 
     Args:
         headers: those of the upstream.
-        cleaned: whether the body may not be the same, so that what tells of it goes.
+        cleaned: whether the body may not be the same, so that what describes it goes.
         cors: whether the relay says itself which web pages may read it.
     """
     return [
@@ -74,7 +74,7 @@ def value_of(headers: Iterable[Header], name: bytes) -> bytes:
 
 
 def length_conflict(headers: Iterable[Header]) -> bool:
-    """Say whether a request tells its length in more than one way, as what smuggles another one in does."""
+    """Say whether a request gives its length in more than one way, as what smuggles another one in does."""
     names = [name.lower() for name, _ in headers]
     lengths = names.count(b"content-length")
     return lengths > 1 or names.count(b"transfer-encoding") > 1 or (lengths == 1 and b"transfer-encoding" in names)

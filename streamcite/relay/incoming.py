@@ -41,7 +41,7 @@ class Incoming:
         self.slow: bool = False
 
     def body(self, headers: Iterable[Header]) -> AsyncIterator[bytes] | None:
-        """Give the body as it comes; None if these headers tell of none."""
+        """Give the body as it comes; None if these headers announce none."""
         if value_of(headers, b"content-length") in (b"", b"0") and not value_of(headers, b"transfer-encoding"):
             self._read.set()
             return None

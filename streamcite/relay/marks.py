@@ -1,4 +1,4 @@
-"""What the bytes of an event tell before anything is decoded: whether they can hold markup at all."""
+"""What the bytes of an event say before anything is decoded: whether they can hold markup at all."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Outgoing:
     Attributes:
         status: what was sent; 499 if nothing was, as the client had left.
         started: whether anything was sent.
-        note: what the log tells of the answer, besides its status.
+        note: what the log says of the answer, besides its status.
     """
 
     def __init__(self, send: Callable[[MutableMapping[str, Any]], Awaitable[None]], *, head_only: bool) -> None:

@@ -76,7 +76,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._stop()
         super().on_headers_complete()
         if self.cycle is not None and self.parser.get_http_version() == "1.0":
-            # Such a client knows no chunks, which uvicorn would send where no length is told.
+            # Such a client knows no chunks, which uvicorn would send where no length is given.
             self.cycle.chunked_encoding, self.cycle.expected_content_length = False, _AnyLength()
 
     def _expect(self) -> None:

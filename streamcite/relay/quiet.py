@@ -1,4 +1,4 @@
-"""What a server need not log: the trace of a connection that was cut on purpose, which the relay tells in a line."""
+"""What a server need not log: the trace of a connection that was cut on purpose, which the relay logs in a line."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Server-sent events in, clean ones out, and the same bytes where nothing changes. Sans-I/O.
 
-The state of the stream here is the frame that came in part. What a frame does is told in three steps, each of which
+The state of the stream here is the frame that came in part. What a frame does is decided in three steps, each of which
 costs many times the one before, and is taken for few of its frames: its bytes cannot hold markup; it must be read
 (`cleaner`), and comes to what it was; it must be encoded anew.
 """
@@ -73,7 +73,7 @@ class Splice:
             ``last_line``, and the ``problem`` if there is one, as in `Link`.
         render: ``links`` or ``footnotes`` writes the citations of answers into their texts, as `MarkdownRenderer` does
             in this style, in the place of annotations. All text is decoded then; the end of a finished text waits for
-            the next event that tells whether the answer goes on.
+            the next event that says whether the answer goes on.
         spacing: as for `clean_chat`; where it is ``tidy`` all text is decoded, too.
         max_line: the most bytes of one line, and of one frame, as of `SSEDecoder`.
         options: as for `CitationParser`.

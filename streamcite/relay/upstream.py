@@ -166,7 +166,7 @@ class Answer:
     Attributes:
         status: of HTTP.
         headers: as the upstream sent them.
-        media_type: of the body, in small letters, without parameters; empty if it is not told.
+        media_type: of the body, in small letters, without parameters; empty if it is not given.
     """
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:

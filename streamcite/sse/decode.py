@@ -3,7 +3,7 @@
 The state is the frame that was fed in part: its whole lines, and the line that has not ended. A frame is read when the
 empty line after it is there. Every line end is made an LF first, and every byte is copied and searched a fixed number
 of times, however small the cuts. Most reads bring just one frame of a usual form, and find no part of one before it:
-`SSEDecoder.feed` tells these at once.
+`SSEDecoder.feed` recognizes these at once.
 """
 
 from __future__ import annotations

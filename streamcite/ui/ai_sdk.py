@@ -100,7 +100,7 @@ class _Message:
         self.places = Places("utf16")
         self._behind: list[Placed] = []  # what stands after it
         self._forms: dict[int, list[_Json]] = {}  # of the links of these, by index
-        self._sources: dict[int, _Json] = {}  # those that were told of, by number
+        self._sources: dict[int, _Json] = {}  # those that were sent, by number
 
     @property
     def goes_on(self) -> str | None:

@@ -43,9 +43,9 @@ class AnswerFrames:
             wait; a list or tuple is not.
         encoder: what encodes them.
         resolver: what resolves citations that are not.
-        complete: whether an answer whose events come to their end has ended by itself, or what tells it then; None asks
+        complete: whether an answer whose events come to their end has ended by itself, or what says so then; None asks
             the ``result`` of an event view, and takes any other answer for complete.
-        on_error: gives what the reader is told of an error; None tells `BROKE_OFF`, and so does one that raises or
+        on_error: gives what the reader is told of an error; None gives `BROKE_OFF`, and so does one that raises or
             gives no string, which becomes a note of the error.
 
     Attributes:
@@ -65,7 +65,7 @@ class AnswerFrames:
         on_error: Callable[[Exception], str] | None = None,
     ) -> None:
         if not (complete is None or isinstance(complete, bool) or callable(complete)):
-            raise TypeError(f"complete: must be a bool or what tells one, not {type(complete).__name__}")
+            raise TypeError(f"complete: must be a bool or a function that gives one, not {type(complete).__name__}")
         if not (on_error is None or callable(on_error)):
             raise TypeError(f"on_error: must be what gives a string, not {type(on_error).__name__}")
         self._source = _Source(events)
@@ -116,7 +116,7 @@ class AnswerFrames:
         """Say what the reader is told of an error. One of `on_error` must not leave the answer without an end."""
         try:
             return BROKE_OFF if self._on_error is None else _string(self._on_error(error))
-        except Exception as failure:  # noqa: BLE001  # who raises the error after the end tells of both
+        except Exception as failure:  # noqa: BLE001  # who raises the error after the end reports both
             error.add_note(f"on_error failed: {failure!r}")
             return BROKE_OFF
 
@@ -126,7 +126,7 @@ class AnswerFrames:
             return bool(getattr(result, "complete", True))
         complete = self._complete if isinstance(self._complete, bool) else self._complete()
         if not isinstance(complete, bool):  # nor is what an asynchronous function gives
-            raise TypeError(f"complete: must tell True or False, not {type(complete).__name__}")
+            raise TypeError(f"complete: must give True or False, not {type(complete).__name__}")
         return complete
 
 

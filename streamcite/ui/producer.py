@@ -44,7 +44,7 @@ async def produce(
         store: where to.
         key: of the stream.
         answer: its frames; closed in the end, read or not.
-        encoder: what encodes them, which also tells of an end that the answer does not know of.
+        encoder: what encodes them, which also reports an end that the answer does not know of.
         grace: None to go on though nobody reads; else for how many seconds nobody may have read before the answer is
             given up, as one that is not complete. A reader that takes longer than that for 64 frames counts as gone.
         task_status: where ``start`` of a task group is told whether this call writes the answer, once that is known.

@@ -44,7 +44,7 @@ def sse_response(
         ping: after that many seconds in which nothing was sent, as while a marker is held or the model is silent, a
             comment is sent, so that nothing on the way takes the connection for dead; None sends none.
         headers: more headers of the response, or others than the protocol's.
-        on_error: gives what the reader is told when reading the events raises; None tells `BROKE_OFF`, as what an
+        on_error: gives what the reader is told when reading the events raises; None gives `BROKE_OFF`, as what an
             error says may be none of the reader's business.
 
     Returns:

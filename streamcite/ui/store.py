@@ -34,7 +34,7 @@ __all__ = [
 PAGE: Final = 64
 """The most frames that a reader is given at once, which is what it holds of an answer."""
 MAX_BYTES: Final = 16 * 2**20
-"""How much is kept of one answer, in bytes, unless a store is told another limit: far more than a model writes."""
+"""How much is kept of one answer, in bytes, unless a store is given another limit: far more than a model writes."""
 
 
 class StoreError(RuntimeError):
@@ -176,7 +176,7 @@ class Store(Protocol):
 
 
 def check_limits(*, lease: float, keep: float, max_bytes: int) -> None:
-    """Check what every store is told.
+    """Check what every store is given.
 
     Raises:
         ValueError: one of them is not above 0 and finite, or a stream would be dropped before its producer is dead.
