@@ -117,11 +117,20 @@ def test_what_is_open_and_held_is_told_of_all_processes_that_are(peer: Peer, wor
         relay.end()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_lets_streams_finish_and_then_ends(peer: Peer, number: int) -> None:
+@pytest.mark.parametrize(
+    ("number", "workers", "statuses"),
+    [
+        (signal.SIGTERM, "1", {-signal.SIGTERM, 128 + signal.SIGTERM}),
+        (signal.SIGTERM, "2", {0}),
+        (signal.SIGINT, "1", {130}),
+        (signal.SIGINT, "2", {130}),
+        (signal.SIGKILL, "2", {-signal.SIGKILL}),
+    ],
+)
+def test_it_lets_streams_finish_and_then_ends(peer: Peer, number: int, workers: str, statuses: set[int]) -> None:
     first, rest = body(streamed(["It ", MARKER[:9]], None), done=False), body(streamed([MARKER[9:], "lasts."]))
     go = peer.gives_and_waits(first, rest)
-    with command("--upstream", peer.url) as relay:
+    with command("--upstream", peer.url, "--workers", workers) as relay:
         with closing(HTTPConnection(urlsplit(relay.url).netloc, timeout=PATIENCE)) as connection:
             connection.request("POST", "/v1/chat/completions", json.dumps({"stream": True}))
             response = connection.getresponse()
@@ -131,7 +140,9 @@ def test_it_lets_streams_finish_and_then_ends(peer: Peer, number: int) -> None:
             seen = response.read()
         assert b"lasts." in seen
         assert seen.endswith(b"data: [DONE]\n\n")
-        assert relay.wait() in (-number, 128 + number)
+        assert relay.wait() in statuses  # every process has closed its output then
+        with pytest.raises(ConnectionRefusedError):
+            request(f"{relay.url}/healthz")
     assert not any("Traceback" in line for line in relay.lines)
 
 

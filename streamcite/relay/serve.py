@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import gc
-import inspect
 import json
 import logging
+import multiprocessing
 import os
+import signal
 import socket
 import tempfile
+import threading
 from contextlib import ExitStack
-from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -37,6 +38,7 @@ def app_from_environment() -> ASGIApp:
     LimitedProtocol.max_head, LimitedProtocol.head_timeout = config.max_head, config.head_timeout
     _set_up_logging()
     app = create_app(config)
+    _end_with_supervisor()
     _collect_rarely()
     return app
 
@@ -77,18 +79,27 @@ def run(config: RelayConfig, *, host: str, port: int, workers: int, grace: int) 
             timeout_keep_alive=_KEEP_ALIVE,
             timeout_graceful_shutdown=grace,
         )
-        server = uvicorn.Server(settings)
         shown = f"[{host}]" if family == socket.AF_INET6 else host
         log.info("relay listening on http://%s:%d, upstream %s", shown, listener.getsockname()[1], config.upstream)
         if workers > 1:
-            from uvicorn.supervisors import Multiprocess
+            from .workers import Workers  # it loads what starts a server again when a file changes
 
-            # Older versions must be told what each process runs.
-            has_target = "target" in inspect.signature(Multiprocess).parameters
-            target: dict[str, Any] = {"target": server.run} if has_target else {}
-            Multiprocess(settings, sockets=[listener], **target).run()
+            Workers(settings, listener).run()
         else:
-            server.run(sockets=[listener])
+            uvicorn.Server(settings).run(sockets=[listener])
+
+
+def _end_with_supervisor() -> None:
+    """Let this process end when the one that started it is gone, killed perhaps, if one did."""
+    supervisor = multiprocessing.parent_process()
+    if supervisor is None:
+        return
+
+    def wait() -> None:
+        supervisor.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def _collect_rarely() -> None:
