@@ -24,9 +24,10 @@ EXCEPTIONS = {
     r"__main__|cli/(?!__init__).*": "is tested as its users run it, in processes that nothing traces",
     r"testing/(?!__init__).*": "is a server for tests: what they use of it they test",
     r"openai/(?!__init__).*": "is tested with every client, cut and fault, which the tracer would make too slow",
-    r"relay/(?:alike|answers|app|clean_sse|incoming|metrics|outgoing|protocol|serve|upstream|workers)|serve/(?:app|server)": (
+    r"relay/(?:alike|answers|app|clean_sse|incoming|metrics|outgoing|protocol|serve|upstream|workers)": (
         "reads connections"
     ),
+    r"serve/(?:app|server)": "reads connections",
     r"relay/(?:cleaner|marks|rewriting|splice|written)": "is tested with every cut, and with faults, as slow as that",
     r"ui/(?:asgi|redis_.*)": "is tested with real servers and stores",
 }
