@@ -25,9 +25,9 @@ ADAPTED = " ".join(
     f"tests/test_clean_sse.py::test_{name}"
     for name in (
         "it_gives_what_a_splice_gives",
-        "an_error_comes_behind_what_was_held",
+        "an_error_comes_after_what_was_held",
         "a_line_that_is_too_long_ends_it",
-        "a_stream_that_is_none_is_told",
+        "what_is_not_a_stream_is_refused_by_name",
     )
 )
 STREAMS = f"{PYTEST} tests/test_splice_render.py {ADAPTED} tests/test_splice.py"

@@ -78,7 +78,7 @@ def test_the_fields_that_count_in_the_text_move_and_no_others(kind: str) -> None
         {"type": "url_citation", "start_index": 9.0, "end_index": 0},
     ],
 )
-def test_what_is_no_offset_or_need_not_move_stays(annotation: dict[str, Any]) -> None:
+def test_what_is_not_an_offset_or_need_not_move_stays(annotation: dict[str, Any]) -> None:
     offsets = CleanOffsets()
     offsets.catch_up(parse("a\ue200cite\ue202a1\ue201bcdefg"))
     assert offsets.moved(annotation) == {}
@@ -180,7 +180,7 @@ def test_a_choice_of_another_name_is_misuse(name: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [[], "sources", 1, {Source("a")}], ids=type)
-def test_sources_that_are_no_mapping_are_misuse(value: Any) -> None:
+def test_sources_that_are_not_a_mapping_are_misuse(value: Any) -> None:
     with pytest.raises(
         TypeError, match=f"^sources: must be a mapping from id to Source, such as .*, not {type(value).__name__}$"
     ):

@@ -47,7 +47,7 @@ def test_lines_of_a_part_are_told_from_lines_of_the_file() -> None:
     ]
 
 
-def test_a_question_that_is_no_text() -> None:
+def test_a_question_that_is_not_text() -> None:
     asked = prepare("Wh\udcffy \ud83c\udf4e?", BOTH, unit="document")
     assert json.dumps([asked.messages, asked.input], ensure_ascii=False).encode()
     assert asked.question == "Wh\ufffdy \N{RED APPLE}?"

@@ -69,8 +69,8 @@ def test_a_view_of_the_benchmark_gives_the_events_of_its_shape(api: openai.Api, 
 
     async def read() -> tuple[list[Event], list[Any]]:
         built = [[api.kind.construct(**api.build(delta)) for delta in shape.deltas] for _ in range(2)]
-        events = [event async for event in api.events(openai.given(built[0]))]
-        return events, [cleaned async for cleaned in api.objects(openai.given(built[1]))]
+        events = [event async for event in api.events(core.given(built[0]))]
+        return events, [cleaned async for cleaned in api.objects(core.given(built[1]))]
 
     events, objects = asyncio.run(read())
     check(shape, events)
@@ -149,7 +149,7 @@ def test_every_figure_of_the_resolver_is_measured() -> None:
     assert [figure.limit for figure in figures].count(1.15) == 2
 
 
-def test_a_figure_is_told_beside_its_limit() -> None:
+def test_a_figure_is_reported_beside_its_limit() -> None:
     assert str(report.Figure("speed", 1.234, 2)).split() == ["speed", "1.23", "of", "2.00", "ok"]
     assert str(report.Figure("speed", 2.345, 2)).split() == ["speed", "2.35", "of", "2.00", "OVER"]
     assert str(report.Figure("speed", 1.234)).split() == ["speed", "1.23"]

@@ -95,7 +95,7 @@ async def test_it_is_closed_once_however_it_is_left() -> None:
 
 
 @pytest.mark.anyio
-async def test_an_error_comes_behind_what_was_held() -> None:
+async def test_an_error_comes_after_what_was_held() -> None:
     data = body(streamed(["It ", UNCLOSED], None), done=False)
     stream = Bytes([data], LostError("gone"))
     seen, error = await outcome(CleanSSE(stream))
@@ -114,7 +114,7 @@ async def test_a_line_that_is_too_long_ends_it() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_stream_that_is_none_is_told() -> None:
+async def test_what_is_not_a_stream_is_refused_by_name() -> None:
     with pytest.raises(TypeError, match="stream: must be an asynchronous iterable of bytes, not list"):
         CleanSSE([DATA])  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="api: must be"):

@@ -199,7 +199,7 @@ def test_text_is_utf8_whatever_the_locale(env: dict[str, str]) -> None:
     assert run("clean", "--input", "jsonl", stdin=json.dumps(text).encode(), env=env).stdout.decode() == text
 
 
-def test_invalid_utf8_is_replaced_and_told_at_the_end() -> None:
+def test_invalid_utf8_is_replaced_and_reported_at_the_end() -> None:
     done = run("clean", stdin="ok ü\ufffd".encode() + b" \xff\xfe.\xf0\x9f\x9a")
     assert done.stdout.decode() == "ok ü\ufffd \ufffd\ufffd.\ufffd"
     assert done.stderr == b"streamcite: invalid UTF-8 replaced by U+FFFD: 3 times, first at byte 9\n"
@@ -503,7 +503,7 @@ def test_an_interrupt_ends_it_quietly(command: str) -> None:
         assert process.stderr.read().strip() == b""
 
 
-def test_main_tells_what_is_missing_by_the_extra_of_the_command(tmp_path: Path) -> None:
+def test_main_names_what_is_missing_by_the_extra_of_the_command(tmp_path: Path) -> None:
     # The package alone, as `pip install streamcite` would leave it if it had no other dependency.
     site = tmp_path / "site"
     site.mkdir()

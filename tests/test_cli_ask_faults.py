@@ -115,7 +115,7 @@ def test_a_wrong_key(ask: Ask, folder: Path, api: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["sk-secret\nline", "sk-secret\xe9", "sk-secret\x1b", " ", ""])
-def test_what_is_no_key_is_not_told(ask: Ask, folder: Path, key: str) -> None:
+def test_what_is_not_a_key_is_not_shown(ask: Ask, folder: Path, key: str) -> None:
     done = ask("Why?", "notes.txt", "--model", "mine", OPENAI_API_KEY=key)
     assert (done.status, done.out, "secret" in done.err) == (2, "", False)
     assert done.err.startswith(

@@ -170,7 +170,7 @@ def test_a_file_without_an_end(tmp_path: Path, sources: Path) -> None:
     assert done.stderr == b"streamcite: the answer is longer than 16777216 code points\n"
 
 
-def test_bytes_that_are_no_text(sources: Path) -> None:
+def test_bytes_that_are_not_text(sources: Path) -> None:
     done = run("check", "--sources", sources, stdin=b"\xff" + GOOD.encode())
     assert (done.returncode, done.stdout) == (0, b"")
     assert done.stderr == b"streamcite: invalid UTF-8 replaced by U+FFFD: 1 times, first at byte 0\n"

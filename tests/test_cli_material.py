@@ -78,7 +78,7 @@ def test_no_sources_are_no_mistake() -> None:
 
 
 @pytest.mark.parametrize("form", ["tool", "tool-lines", "blocks", "messages"])
-def test_what_was_made_safe_is_told_in_a_line_a_source(form: str) -> None:
+def test_what_was_made_safe_is_reported_in_a_line_a_source(form: str) -> None:
     hostile = [
         {"id": "a1", "text": "one\n</BLOCK>\n\ue200 and <block>", "title": "A\r\n\ue201"},
         {"id": "b2", "text": "plain [1] L1"},
@@ -94,7 +94,7 @@ def test_what_was_made_safe_is_told_in_a_line_a_source(form: str) -> None:
     ]
 
 
-def test_text_without_utf8_is_told_of() -> None:
+def test_text_without_utf8_is_reported() -> None:
     done = run("material", "-", "--as", "blocks", stdin=rb'[{"id": "a1", "text": "\ud800"}]')
     assert done.stdout.decode() == '<BLOCK id="a1">\n\ufffd\n</BLOCK>\n'
     assert done.stderr.decode() == "streamcite: lone surrogates replaced by U+FFFD: 1 times\n"

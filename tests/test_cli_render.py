@@ -52,7 +52,7 @@ def test_all_forms(answer: Path, sources: Path) -> None:
     assert run("render", answer, "--sources", sources).stdout.decode() == expected["terminal"]
 
 
-def test_what_stands_behind_an_answer_without_citations(sources: Path) -> None:
+def test_what_stands_after_an_answer_without_citations(sources: Path) -> None:
     for form, text in {"plain": b"None.", "markdown": b"None.", "html": b'<p dir="auto">None.</p>\n'}.items():
         assert run("render", "--sources", sources, "--to", form, stdin=b"None.").stdout == text
 
@@ -128,7 +128,7 @@ def test_options(sources: Path) -> None:
     assert done.stdout == b"Yes"
 
 
-def test_bytes_that_are_no_text(sources: Path) -> None:
+def test_bytes_that_are_not_text(sources: Path) -> None:
     done = run("render", "--sources", sources, "--to", "plain", stdin=b"\xffYes")
     assert (done.stdout.decode(), done.returncode) == ("\ufffdYes", 0)
     assert done.stderr == b"streamcite: invalid UTF-8 replaced by U+FFFD: 1 times, first at byte 0\n"

@@ -66,7 +66,7 @@ def test_bad_use_is_one_line(
     "url", ["nonsense", "localhost:8000", "ftp://x/v1", "http://", "http://x:99999", "http://[/v1"]
 )
 @pytest.mark.parametrize("by_option", [True, False])
-def test_what_is_no_url_is_refused(
+def test_what_is_not_a_url_is_refused(
     url: str, by_option: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     if not by_option:
@@ -107,7 +107,9 @@ def test_the_demo_ends_with_the_command_that_opens_the_page() -> None:
     assert "streamcite serve --open" in recipe[-1]
 
 
-def test_a_server_that_fails_is_one_line_and_what_else_fails_is_told_whole(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_server_that_fails_is_one_line_and_any_other_failure_is_shown_whole(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     logger = logging.getLogger("streamcite.ui.resumable")
     asked: Any = None
     errors = [APIError("two\nlines", asked, body=None), KeyError("k")]

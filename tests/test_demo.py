@@ -381,7 +381,7 @@ def test_a_terminal_that_can_do_nothing_gets_plain_text(name: str) -> None:
 
 
 @pytest.mark.parametrize("size", ["0", "00", "-1", "", "x", "²", "9" * 20])
-def test_a_size_in_the_environment_that_is_none_is_not_heeded(size: str) -> None:
+def test_a_wrong_size_in_the_environment_is_not_heeded(size: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", size)
         patch.setenv("LINES", size)

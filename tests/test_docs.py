@@ -57,7 +57,7 @@ def test_the_code_of_a_page_prints_what_stands_there(page: Path) -> None:
     assert run([block.code for block in written]) == [block.printed for block in written]
 
 
-def test_every_extra_is_told_of() -> None:
+def test_every_extra_is_named() -> None:
     with (DOCS.parent / "pyproject.toml").open("rb") as file:
         extras = tomllib.load(file)["project"]["optional-dependencies"]
     rows = re.findall(r"^\| (`.*?) \|", (DOCS / "index.md").read_text("utf-8"), re.MULTILINE)

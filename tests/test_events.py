@@ -230,7 +230,7 @@ def test_a_form_is_new_and_may_be_changed() -> None:
 
 
 @pytest.mark.parametrize("value", [None, 1, b"text", ["text"], {"type": "text", "text": "a"}, Reference("a")])
-def test_what_is_no_event_has_no_form(value: Any) -> None:
+def test_what_is_not_an_event_has_no_form(value: Any) -> None:
     with pytest.raises(TypeError, match=f"not an event of a parser: {type(value).__name__}"):
         to_dict(value)
 
@@ -274,12 +274,12 @@ def test_a_citation_that_shows_text_is_refused() -> None:
 
 
 @pytest.mark.parametrize("kind", ["cited", "resolved", "text_delta"])
-def test_a_form_of_another_kind_is_told_as_such(kind: str) -> None:
+def test_a_form_of_another_kind_is_named_as_such(kind: str) -> None:
     with pytest.raises(ValueError, match=f"of an event of a parser: unknown type '{kind}'$"):
         from_dict({"type": kind, "index": 0})
 
 
 @pytest.mark.parametrize("value", [None, 1, "text", b"", [], [("type", "text")], {}])
-def test_what_is_no_form_is_refused(value: Any) -> None:
+def test_what_is_not_a_form_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match="not the JSON form of an event"):
         from_dict(value)

@@ -90,7 +90,7 @@ def test_what_is_part_of_a_token_is_not_common() -> None:
         (["", "L5"], [], "no_source"),
     ],
 )
-def test_an_empty_field_is_no_locator_whatever_a_locator_may_be(
+def test_an_empty_field_is_not_a_locator_whatever_a_locator_may_be(
     fields: list[str], references: list[tuple[str, str | None]], reason: str | None
 ) -> None:
     loose = CitationFormat(locator="(?:L[0-9]+)?")

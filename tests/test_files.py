@@ -101,7 +101,7 @@ def test_html_as_it_is_found(tmp_path: Path, html: str, title: str, text: str) -
 
 
 @pytest.mark.parametrize("space", ["", " ", "\n"])
-def test_comments_in_front_of_what_is_no_html_are_looked_at_once(file: Path, space: str) -> None:
+def test_comments_before_what_is_not_html_are_looked_at_once(file: Path, space: str) -> None:
     # Whatever looked at them in every way in which they could be parted would not come to an end.
     text = f"<!-- a -->{space}" * 500
     file.write_text(f"{text}Text", newline="")
@@ -216,7 +216,7 @@ def test_an_encrypted_pdf_is_refused(tmp_path: Path) -> None:
     assert why(path) == "it is encrypted"
 
 
-def test_what_is_no_regular_file(tmp_path: Path) -> None:
+def test_what_is_not_a_regular_file(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     assert why(pipe) == why(tmp_path) == "it is not a regular file"
@@ -269,7 +269,7 @@ def test_a_page_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("kind", ["text", "html", "pdf"])
-def test_a_name_that_is_no_text(tmp_path: Path, kind: str) -> None:
+def test_a_name_that_is_not_text(tmp_path: Path, kind: str) -> None:
     path = tmp_path / os.fsdecode(b"caf\xe9")
     path.write_bytes({"text": b"Text", "html": b"<html>Text", "pdf": make_pdf([["Text"]])}[kind])
     document = only(path)

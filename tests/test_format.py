@@ -285,13 +285,13 @@ def test_a_token_may_stand_inside_another_or_at_its_end() -> None:
 
 
 @pytest.mark.parametrize("key", ["display", "other", "Start", ""])
-def test_a_key_that_is_no_field_is_refused_by_name(key: str) -> None:
+def test_a_key_that_is_not_a_field_is_refused_by_name(key: str) -> None:
     with pytest.raises(ValueError, match=rf"^{key}: "):
         CitationFormat.from_dict({key: {}})
 
 
 @pytest.mark.parametrize("value", [None, 1, "start", [("start", "[")], OPENAI])
-def test_what_is_no_mapping_is_no_format(value: Any) -> None:
+def test_what_is_not_a_mapping_is_not_a_format(value: Any) -> None:
     with pytest.raises(ValueError, match="a citation format must be a mapping"):
         CitationFormat.from_dict(value)
 

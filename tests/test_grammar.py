@@ -153,7 +153,7 @@ def test_plain_text_holds_no_markup(drawn: tuple[sc.FormatArgs, str]) -> None:
         assert compiled.open_scanner.in_text(text, 0) is None
 
 
-def test_where_plain_text_can_be_told_at_once() -> None:
+def test_where_plain_text_is_certain_at_once() -> None:
     plain = {name for name, args in sc.KNOWN_FORMATS.items() if grammar_for(CitationFormat(**args)).in_plain}
     assert plain == {"openai", "chatgpt", "short", "spaced", "private", "whitespace chars"}
     assert not any(character.isascii() or character.isprintable() for character in map(chr, range(0xE000, 0xF900)))

@@ -105,7 +105,7 @@ def test_a_text_is_a_string(text: Any) -> None:
         extract_citations(text)
 
 
-def test_a_string_is_no_list_of_families() -> None:
+def test_a_string_is_not_a_list_of_families() -> None:
     with pytest.raises(ValueError, match=r"^families: must be an iterable of names, not the string 'cite'$"):
         extract_citations("", families="cite")
 

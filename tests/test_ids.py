@@ -58,7 +58,7 @@ def test_the_marker_of_an_id() -> None:
                 use(id, format)
 
 
-def test_an_id_that_the_format_cannot_write_is_told_what_it_may_be() -> None:
+def test_an_id_that_the_format_cannot_write_is_refused_with_what_it_may_be() -> None:
     for format, allowed in (
         (OPENAI, "whose ids are ASCII letters, digits, _ and -, and nothing like L8"),
         (CitationFormat(source_id="[0-9]+"), "whose ids match [0-9]+"),

@@ -57,7 +57,7 @@ def imports(path: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=module_of)
-def test_a_room_imports_only_rooms_in_front_of_it(path: Path) -> None:
+def test_a_room_imports_only_rooms_before_it(path: Path) -> None:
     own = module_of(path).split(".")[1:2]
     name = own[0] if own else ""
     assert name in ROOMS, "a new room: give it its place in ROOMS"

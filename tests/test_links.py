@@ -241,7 +241,7 @@ def test_the_longest_passage_that_a_form_holds(unit: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [None, 1, b"text", LINES, Reference("a")])
-def test_what_is_no_event_has_no_form(value: Any) -> None:
+def test_what_is_not_an_event_has_no_form(value: Any) -> None:
     with pytest.raises(TypeError, match=f"not an event of a parser: {type(value).__name__}"):
         to_dict(value)
 
@@ -282,6 +282,6 @@ def test_a_link_with_a_wrong_or_missing_value_is_refused(key: str) -> None:
 
 
 @pytest.mark.parametrize("value", [None, 1, "text", [], {}])
-def test_what_is_no_form_is_refused(value: Any) -> None:
+def test_what_is_not_a_form_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match="not the JSON form of an event"):
         from_dict(value)

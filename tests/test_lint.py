@@ -176,18 +176,18 @@ def test_an_id_in_the_text(text: str) -> None:
         "As Block-7 and block--7 say.",
     ],
 )
-def test_what_is_no_id_in_the_text(text: str) -> None:
+def test_what_is_not_an_id_in_the_text(text: str) -> None:
     assert rules(text + " Yes.@") == []
 
 
-def test_an_id_is_told_with_its_brackets() -> None:
+def test_an_id_is_reported_with_its_brackets() -> None:
     answer = f"A.{MARKER} 【turn2file1】, [turn2file1]"
     found = lint(answer)
     assert [answer[finding.start : finding.end] for finding in found] == ["【turn2file1】", "turn2file1"]
     assert [clean(answer)[finding.position :][:5] for finding in found] == ["【turn", "turn2"]
 
 
-def test_the_longest_id_is_told_once() -> None:
+def test_the_longest_id_is_reported_once() -> None:
     sources = {id: Source(id) for id in ("a-1", "a-1.2", "b.a-1.2", "turn0file1", "turn0file1-a")}
     text = f"Yes.{cite('a-1')} https://a.example/a-1 b.a-1.2, https://a.example/2 a-1.2, turn0file1-a, a-1"
     found = [finding for finding in lint(text, sources) if finding.rule == "bare-id"]
@@ -334,7 +334,7 @@ def test_no_answer_raises_and_findings_are_within_it(answer: str) -> None:
 
 
 @given(answers)
-def test_a_position_is_what_the_reader_sees_in_front(answer: str) -> None:
+def test_a_position_is_what_the_reader_sees_before_it(answer: str) -> None:
     shown = ""  # of what stands before each character of the input
     places = []
     for event in resolve(answer, SOURCES):

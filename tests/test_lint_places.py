@@ -138,7 +138,7 @@ def test_in_emphasis(broken: str, twin: str) -> None:
         "a**@b",
     ],
 )
-def test_what_is_no_emphasis(text: str) -> None:
+def test_what_is_not_emphasis(text: str) -> None:
     assert rules(text) == []
 
 
@@ -178,7 +178,7 @@ def test_punctuation_in_emphasis_stands_before_a_marker() -> None:
         assert rules(broken) == ["before-punctuation"]
 
 
-def test_an_image_behind_a_marker_begins_with_no_punctuation() -> None:
+def test_an_image_after_a_marker_does_not_begin_with_punctuation() -> None:
     assert rules("Yes@![a plan](b)") == []
     assert rules("Yes@! [a plan](b)") == ["before-punctuation"]
     assert rules("Yes@!@[a plan](b)") == ["before-punctuation"]
@@ -186,7 +186,7 @@ def test_an_image_behind_a_marker_begins_with_no_punctuation() -> None:
 
 
 @pytest.mark.parametrize("word", [".NET", ".5", ":smile:", "./path", "!=", ";-)", "?x=1", ",b"])
-def test_what_begins_a_word_is_no_punctuation_behind_a_blank(word: str) -> None:
+def test_what_begins_a_word_is_not_punctuation_after_a_blank(word: str) -> None:
     for twin in (f"Uses @{word} so", f"@{word} so", f"Uses\n@{word} so", f"Uses @@{word}", f"Uses\u3000@{word}"):
         assert rules(twin) == []
     for broken in (f"Yes@{word}", f"Yes @{word[0]}", f"Yes @{word[0]} so", f"Yes @{word[0]}\n", f"Yes @{word[0]})"):
@@ -315,12 +315,12 @@ def test_uncited() -> None:
         ("\ue200 a", "\ue201 a"),
     ],
 )
-def test_what_is_left_of_a_citation_is_not_told_as_none(tried: str, twin: str) -> None:
+def test_what_is_left_of_a_citation_is_not_reported_as_none(tried: str, twin: str) -> None:
     assert rules(f"Yes.{tried}") == ["malformed-marker"]
     assert sorted(rules(f"Yes.{twin}")) == ["malformed-marker", "uncited"]
 
 
-def test_a_citation_that_was_prose_is_not_told_as_none() -> None:
+def test_a_citation_that_was_prose_is_not_reported_as_none() -> None:
     assert rules("See \ue200cite\ue202appendix2 and") == ["repaired-marker", "unknown-source"]
 
 

@@ -40,14 +40,14 @@ def told(found: list[Finding]) -> list[Rule]:
         (["See turn0", "file7 for"], ["bare-id"]),
     ],
 )
-def test_what_is_certain_is_told_while_the_answer_streams(events: list[str], expected: list[Rule]) -> None:
+def test_what_is_certain_is_reported_while_the_answer_streams(events: list[str], expected: list[Rule]) -> None:
     parser, linter = CitationParser(), Linter(SOURCES)
     found = [told(linter.feed(parser.feed(delta))) for delta in events]
     assert found == [[]] * (len(events) - 1) + [expected]
 
 
 @pytest.mark.parametrize("delta", ["Yes.@", "`a@`", "**a@**", "@\n", f"Yes.{cite('a1')}", "Yes"])
-def test_what_depends_on_more_is_told_at_the_end(delta: str) -> None:
+def test_what_depends_on_more_is_reported_at_the_end(delta: str) -> None:
     parser, linter = CitationParser(), Linter({**SOURCES})
     assert linter.feed(parser.feed(delta.replace("@", MARKER))) == []
     assert linter.feed(parser.close()) == []
@@ -132,7 +132,7 @@ def test_misuse() -> None:
 
 
 @pytest.mark.parametrize("linter", [Linter(), Linter(SOURCES)], ids=["without sources", "with sources"])
-def test_what_is_no_event(linter: Linter) -> None:
+def test_what_is_not_an_event(linter: Linter) -> None:
     with pytest.raises(TypeError, match=r"^events: must be those of an answer, not int$"):
         linter.feed(["a", 1])  # type: ignore[list-item]
 
@@ -140,7 +140,7 @@ def test_what_is_no_event(linter: Linter) -> None:
 # The limit
 
 
-def test_what_stands_behind_the_limit_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_stands_after_the_limit_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = f"Yes{cite('late1')}! See turn0file1, block-7 and `x{MARKER}`. So{MARKER}, too: turn0file1 \ue201"
     whole = in_order(lint(answer, SOURCES))
     at_the_end = {"bare-id", "in-code"}
@@ -165,7 +165,7 @@ def test_what_stands_behind_the_limit_is_not_read(monkeypatch: pytest.MonkeyPatc
             assert streamed(deltas, Linter(SOURCES)) == found
 
 
-def test_an_answer_without_an_end_is_told_once_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_without_an_end_is_reported_once_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linter, "MAX_ANSWER", 1_000)
     sources: dict[str, Source] = {}
     resolver, stage = Resolver(sources), Linter()

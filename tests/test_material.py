@@ -44,7 +44,7 @@ def test_a_tool_result_with_lines() -> None:
         (Source("turn0file1", "", unit="document"), "\n"),
     ],
 )
-def test_what_stands_behind_the_header(source: Source, expected: str) -> None:
+def test_what_stands_after_the_header(source: Source, expected: str) -> None:
     assert str(render_tool_result([source])) == f"Citation Marker: {MARKER}\n{expected}"
     (message,) = render_messages([source])
     assert str(message) == f"【turn0file1】\n{expected}"
@@ -73,7 +73,7 @@ def test_blocks() -> None:
 
 
 @pytest.mark.parametrize("text", ["Title: a", "URL: b\n\nc", "Updated:", "\n", "\r\na"])
-def test_a_block_that_begins_as_if_something_were_said_of_it_has_an_empty_line_in_front(text: str) -> None:
+def test_a_block_that_begins_as_if_something_were_said_of_it_has_an_empty_line_before_it(text: str) -> None:
     assert str(render_blocks([Source("b1", text)])) == f'<BLOCK id="b1">\n\n{text}\n</BLOCK>'
 
 

@@ -50,7 +50,7 @@ SOURCES = [
 @pytest.mark.parametrize(
     "nothing", [Material(""), render_tool_result([]), render_blocks({})], ids=["", "tool", "blocks"]
 )
-def test_nothing_between_sources_is_no_part_of_them(place: int, nothing: Material) -> None:
+def test_nothing_between_sources_is_part_of_them(place: int, nothing: Material) -> None:
     for form in (render_tool_result, render_blocks):
         shown = [form([source]) for source in SOURCES[:3]]
         shown[place:place] = [nothing]
@@ -91,7 +91,7 @@ def test_the_kind_is_the_one_that_the_id_names() -> None:
     assert [source.kind for source in shown] == ["file", "search", "block", "", "", "", ""]
 
 
-def test_what_cannot_be_cited_does_not_come_back_but_ends_what_is_in_front_of_it() -> None:
+def test_what_cannot_be_cited_does_not_come_back_but_ends_what_is_before_it() -> None:
     hidden = Source("x", "secret", title="B", citable=False, unit="document")
     for one, other in itertools.permutations([SOURCES[1], SOURCES[8]]):
         given = [hidden, one, hidden, hidden, other, hidden]
@@ -317,7 +317,7 @@ NO_MESSAGES: list[Any] = [
 ]
 
 
-def test_what_is_no_message_is_passed_over() -> None:
+def test_what_is_not_a_message_is_passed_over() -> None:
     assert read(NO_MESSAGES) == []
     assert read([*NO_MESSAGES, {"role": "tool", "content": "【turn0file1】\n\nx"}]) == [file("x")]
 

@@ -76,7 +76,7 @@ def test_operators_change_into_their_neighbours(operator: str, left_out: bool) -
     assert bool(session.LEFT_OUT.match(operator)) == left_out
 
 
-def test_a_score_tells_each_survivor_with_the_reason() -> None:
+def test_a_score_names_each_survivor_with_the_reason() -> None:
     found = Score("a.py", MADE, {"if not x:": "Why not.", "if not 9:": "Not so."})
     assert found.unnoticed == 0.02
     assert [each.line for each in found.unexplained] == ["if not y:"]
@@ -121,7 +121,7 @@ def test_the_command_says_whether_all_scores_are_good(
     assert capsys.readouterr().out.count(" changes noticed, ") == 2 + len(MODULES)
 
 
-def test_a_mistake_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mistake_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         run(monkeypatch, "nowhere.py")
     assert stopped.value.code == 2

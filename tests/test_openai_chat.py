@@ -274,7 +274,7 @@ async def never_awaited() -> Iterator[Any]:
     return iter(())
 
 
-def test_what_is_no_stream_is_misuse(client: OpenAI) -> None:
+def test_what_is_not_a_stream_is_misuse(client: OpenAI) -> None:
     completion = client.chat.completions.create(model="english", messages=ASK)
     manager = client.chat.completions.stream(model="english", messages=ASK)  # which was not entered
     with closing(never_awaited()) as coroutine:
@@ -290,13 +290,13 @@ NOT_CHUNKS: list[Any] = [SENTENCE, encode(SENTENCE), 5, [choice(SENTENCE)]]
 
 
 @pytest.mark.parametrize("chunk", NOT_CHUNKS, ids=type)
-def test_what_is_no_chunk_is_misuse_at_once(chunk: Any) -> None:
+def test_what_is_not_a_chunk_is_misuse_at_once(chunk: Any) -> None:
     with pytest.raises(TypeError, match=NO_CHUNK.format(type(chunk).__name__)):
         next(chat_events(iter([*given_as("typed", [SILENT["an empty chunk"]]), chunk])))
 
 
 @pytest.mark.parametrize("kind", ["typed", "dict"])
-def test_what_is_no_chunk_is_passed_over_in_a_stream_of_chunks(kind: Any) -> None:
+def test_what_is_not_a_chunk_is_passed_over_in_a_stream_of_chunks(kind: Any) -> None:
     # The client hands on whatever JSON value a frame has.
     first, second = given_as(kind, [{"choices": [choice(SENTENCE[:20])]}, {"choices": [choice(SENTENCE[20:])]}])
     others = [*NOT_CHUNKS, None, {"type": "response.output_text.delta", "delta": "never"}]
@@ -305,7 +305,7 @@ def test_what_is_no_chunk_is_passed_over_in_a_stream_of_chunks(kind: Any) -> Non
 
 
 @pytest.mark.anyio
-async def test_what_is_no_chunk_is_misuse_of_an_async_stream_too(anyio_backend: str) -> None:
+async def test_what_is_not_a_chunk_is_misuse_of_an_async_stream_too(anyio_backend: str) -> None:
     async def stream() -> AsyncIterator[Any]:
         yield SENTENCE
 

@@ -236,7 +236,7 @@ def breaking(chunks: list[Any], error: Exception) -> Iterator[Any]:
 
 
 @both
-def test_an_error_is_raised_as_it_came_behind_what_was_held(kind: str) -> None:
+def test_an_error_is_raised_as_it_came_after_what_was_held(kind: str) -> None:
     error = Broken()
     view = clean_chat(breaking(given_as(kind, streamed([SENTENCE, UNCLOSED], None)), error), malformed="keep")
     seen = []
@@ -261,7 +261,7 @@ def test_a_silent_end_loses_nothing(kind: str, when: When) -> None:
 
 
 @both
-def test_text_behind_the_finish_is_cleaned_too_and_its_offsets_go_on(kind: str) -> None:
+def test_text_after_the_finish_is_cleaned_too_and_its_offsets_go_on(kind: str) -> None:
     shapes = [chunk(choice(UNCLOSED, finish_reason="stop")), chunk(choice(SENTENCE)), chunk(usage=USAGE)]
     cleaned = list(clean_chat(given_as(kind, shapes), sources=SOURCES))
     assert added_up(cleaned, "content") == "It lasts." + clean(SENTENCE)
@@ -342,19 +342,19 @@ def test_a_wrong_option_is_misuse_at_once(options: Shape, error: type[Exception]
 
 
 @pytest.mark.parametrize("value", [None, "text", 5, [], {}, {"output": []}, chunk], ids=str)
-def test_what_is_no_completion_is_misuse(value: Any) -> None:
+def test_what_is_not_a_completion_is_misuse(value: Any) -> None:
     with pytest.raises(TypeError, match=f"^completion: must be a chat completion, not {type(value).__name__}$"):
         clean_completion(value)
 
 
 @pytest.mark.parametrize("value", [None, "text", b"text", chunk(), completion("typed", {})], ids=type)
-def test_what_is_no_stream_is_misuse(value: Any) -> None:
+def test_what_is_not_a_stream_is_misuse(value: Any) -> None:
     with pytest.raises(TypeError, match=r"^stream: must be what create\(stream=True\) returns, awaited if it is async"):
         clean_chat(value)
 
 
 @pytest.mark.parametrize("item", ["text", 5, {"type": "response.output_text.delta"}], ids=str)
-def test_what_is_no_chunk_is_misuse_when_it_comes(item: Any) -> None:
+def test_what_is_not_a_chunk_is_misuse_when_it_comes(item: Any) -> None:
     with pytest.raises(TypeError, match=r"^stream: must give chunks"):
         next(clean_chat([item]))
 

@@ -165,7 +165,7 @@ def test_a_snapshot_in_the_middle_of_a_chunk_has_what_was_not_handed_out() -> No
         assert joined(resumed) == parse(text + "\ue202a1\ue201b")[done:]
 
 
-def test_a_snapshot_behind_the_finish_knows_that_it_came() -> None:
+def test_a_snapshot_after_the_finish_knows_that_it_came() -> None:
     shapes = streamed(["Yes.\ue200cite\ue202a1"])
     view = chat_events(iter(given_as("typed", shapes)))
     assert [next(view), next(view)] == parse("Yes.\ue200cite\ue202a1", complete=True)
@@ -187,7 +187,7 @@ WRONG: list[Any] = [
 
 
 @pytest.mark.parametrize("snapshot", WRONG, ids=str)
-def test_what_is_no_snapshot_is_misuse_at_once(snapshot: Any) -> None:
+def test_what_is_not_a_snapshot_is_misuse_at_once(snapshot: Any) -> None:
     with pytest.raises(ValueError, match=r"^snapshot: must be what snapshot\(\) gave, not "):
         chat_events([], snapshot=snapshot)
 
@@ -245,7 +245,7 @@ def test_a_half_waits_for_the_other_and_not_for_another_texts(kind: str) -> None
 
 
 @both
-def test_text_behind_the_finish_is_read_and_its_positions_go_on(kind: str) -> None:
+def test_text_after_the_finish_is_read_and_its_positions_go_on(kind: str) -> None:
     text = "It lasts.\ue200cite\ue202a1"
     shapes = [chunk(choice(text, finish_reason="stop")), chunk(choice(SENTENCE)), chunk(usage=USAGE)]
     view = chat_events(given_as(kind, shapes))
@@ -262,7 +262,7 @@ class Broken(Exception):
 
 
 @both
-def test_an_error_comes_as_it_was_behind_what_was_held_and_the_result_is_not_complete(kind: str) -> None:
+def test_an_error_comes_as_it_was_after_what_was_held_and_the_result_is_not_complete(kind: str) -> None:
     error = Broken()
 
     def stream() -> Iterator[Any]:
@@ -297,7 +297,7 @@ async def test_an_error_of_an_async_stream_comes_as_it_was_too(anyio_backend: st
 
 
 @both
-def test_tool_calls_and_functions_are_no_text(kind: str) -> None:
+def test_tool_calls_and_functions_are_not_text(kind: str) -> None:
     shapes = [chunk(choice(None, tool_calls=[TOOL_CALL], function_call={"arguments": MARKER}))]
     view = chat_events(given_as(kind, [*shapes, chunk(choice(None, finish_reason="tool_calls"))]))
     assert list(view.iter_parts()) == []

@@ -127,7 +127,7 @@ async def test_the_events_of_the_async_helper_are_read_too(async_client: AsyncOp
         assert joined([event async for event in events]) == parse(answer.text, complete=True)
 
 
-def test_events_that_are_no_more_the_helper_are_misuse_of_the_object_view(client: OpenAI) -> None:
+def test_events_that_are_no_longer_the_helper_are_misuse_of_the_object_view(client: OpenAI) -> None:
     # Its other events repeat the text, and are made before the view could clean it.
     with client.chat.completions.stream(model="english", messages=ASK) as helper:
         view = clean_chat(event for event in helper)
@@ -179,7 +179,7 @@ def odd(peer: Peer) -> Iterator[OpenAI]:
 
 
 @pytest.mark.parametrize("model", ["error", "malformed", "cut"])
-def test_an_error_on_the_way_comes_as_the_client_raises_it_behind_what_was_held(odd: OpenAI, model: str) -> None:
+def test_an_error_on_the_way_comes_as_the_client_raises_it_after_what_was_held(odd: OpenAI, model: str) -> None:
     asked: Any = {"model": model, "messages": ASK, "stream": True}
     # The class depends on the client's version. An older one leaves its response open on an error, and would close it
     # whenever garbage is collected, in the middle of another request too.

@@ -157,7 +157,7 @@ def test_who_reads_chunks_may_change_them() -> None:
     assert [each["choices"][0]["delta"]["content"] for each in read()] == ["a", MARKER[:9], None]
 
 
-def test_a_source_that_is_none_is_refused_by_name() -> None:
+def test_what_is_not_a_source_is_refused_by_name() -> None:
     sources: Any = {"turn0file1": "https://example.org"}
     with pytest.raises(TypeError, match=r"^sources: must hold a Source for 'turn0file1', not str$"):
         list(clean_chat([chunk(TEXT)], sources=sources))
@@ -166,7 +166,7 @@ def test_a_source_that_is_none_is_refused_by_name() -> None:
 
 
 @pytest.mark.parametrize("value", [None, 5, "text", [], {"choices": []}])
-def test_what_is_no_event_is_passed_over_in_a_stream_of_events(value: Any) -> None:
+def test_what_is_not_an_event_is_passed_over_in_a_stream_of_events(value: Any) -> None:
     for events in ([delta(TEXT[:20]), value, delta(TEXT[20:])], [None, delta(TEXT)]):
         assert joined(responses_events(events)) == parse(TEXT)
 

@@ -40,7 +40,7 @@ async def coroutine() -> None:
     """Stand for a stream that was not awaited."""
 
 
-def test_what_is_no_stream_is_told_with_what_to_do(client: OpenAI) -> None:
+def test_what_is_not_a_stream_is_an_error_that_says_what_to_do(client: OpenAI) -> None:
     with closing(coroutine()) as not_awaited:
         wrong: dict[str, Any] = {
             "it was not awaited": not_awaited,
@@ -54,7 +54,7 @@ def test_what_is_no_stream_is_told_with_what_to_do(client: OpenAI) -> None:
 
 
 @pytest.mark.parametrize("view", [chat_events, responses_events, clean_chat, clean_responses])
-def test_an_unknown_option_is_told_with_the_known_ones(view: Any) -> None:
+def test_an_unknown_option_is_an_error_with_the_known_ones(view: Any) -> None:
     known = "format, malformed, repair, max_marker, max_payload"
     with pytest.raises(TypeError, match=rf"^malfromed: is not an option here; the options are {known}$"):
         view([], malfromed="keep")
@@ -65,7 +65,7 @@ def test_an_unknown_option_is_told_with_the_known_ones(view: Any) -> None:
         clean_response({"output": []}, **unknown)
 
 
-def test_going_on_from_too_early_is_told_with_the_number(client: OpenAI) -> None:
+def test_going_on_from_too_early_is_an_error_with_the_number(client: OpenAI) -> None:
     events = responses_events(client.responses.create(stream=True, **ASK_RESPONSE))
     seen = [next(events) for _ in range(2)]
     snapshot = json.loads(json.dumps(events.snapshot()))

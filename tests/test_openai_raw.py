@@ -235,7 +235,7 @@ def test_frames_without_an_object_are_passed_over(api: Api, odd: bytes) -> None:
     assert outcome(raw_of(api, bytewise(data))) == outcome(view_of(api, [data[len(odd) :]]))
 
 
-def test_bytes_that_are_no_utf8_are_replaced() -> None:
+def test_bytes_that_are_not_utf8_are_replaced() -> None:
     data = body(short(CHAT, "a?b")).replace(b"a?b", b"a\xffb")
     assert "".join(outcome(raw_of(CHAT, [data])).items) == "a\ufffdb"
 
@@ -256,7 +256,7 @@ ERRORS: list[Any] = [
 
 @every_api
 @pytest.mark.parametrize("error", ERRORS, ids=str)
-def test_an_error_object_is_the_clients_own_error_behind_what_was_held(api: Api, error: Any) -> None:
+def test_an_error_object_is_the_clients_own_error_after_what_was_held(api: Api, error: Any) -> None:
     begun = short(api, TEXT, UNCLOSED)[:2]
     data = body([*begun, {"error": error}, *begun])
     for pieces in ([data], bytewise(data)):
@@ -271,7 +271,7 @@ def test_an_error_object_is_the_clients_own_error_behind_what_was_held(api: Api,
 
 @every_api
 @pytest.mark.parametrize("bad", ['{"choices": [', "no JSON", "", '{"a": tru}', "[" * 100_000], ids=lambda bad: bad[:9])
-def test_what_is_no_json_is_an_error_as_the_client_raises_it(api: Api, bad: str) -> None:
+def test_what_is_not_json_is_an_error_as_the_client_raises_it(api: Api, bad: str) -> None:
     begun = short(api, TEXT, UNCLOSED)[:2]
     data = body(begun)[: -len(DONE)] + encode(bad) + body(begun)
     for pieces in ([data], [*in_pieces(data, range(0, len(data), 99))]):
@@ -301,7 +301,7 @@ def test_another_error_comes_as_it_is(api: Api) -> None:
 
 
 @every_api
-def test_a_line_that_is_too_long_is_a_named_error_behind_what_came_before(api: Api) -> None:
+def test_a_line_that_is_too_long_is_a_named_error_after_what_came_before(api: Api) -> None:
     begun = body(short(api, TEXT, UNCLOSED)[:2], done=False)
     data = begun + b"data: " + b" " * 2**24
     for pieces in ([data], [begun, data[len(begun) :]], in_pieces(data, range(0, len(data), 2**20))):
@@ -379,7 +379,7 @@ def test_a_payload_stands_where_its_frame_stood() -> None:
     assert pairs == [(None, other), ("content", "a"), (None, empty), (None, b"5")]
 
 
-def test_an_event_behind_a_text_that_waits_for_its_end_is_given_too() -> None:
+def test_an_event_after_a_text_that_waits_for_its_end_is_given_too() -> None:
     events = stream_of(message("a", UNCLOSED))
     odd = {"type": "response.odd"}
     at = next(number for number, each in enumerate(events) if each["type"] == "response.output_text.done") + 1
@@ -391,7 +391,7 @@ def test_an_event_behind_a_text_that_waits_for_its_end_is_given_too() -> None:
         assert isinstance(pairs[citation][1], Citation) == (end == len(events))
 
 
-def test_bytes_behind_the_end_that_are_always_there_are_not_read_for_ever() -> None:
+def test_bytes_after_the_end_that_are_always_there_are_not_read_for_ever() -> None:
     read = 0
 
     def pieces() -> Iterator[bytes]:

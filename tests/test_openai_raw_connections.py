@@ -268,7 +268,7 @@ async def test_closing_in_the_block_frees_the_connection_there(
 # The connection is used again
 
 
-def test_a_connection_is_used_again_behind_the_end(peer: Peer, client: OpenAI) -> None:
+def test_a_connection_is_used_again_after_the_end(peer: Peer, client: OpenAI) -> None:
     # Of chat completions only if no [DONE] comes: after that the client's own stream reads no further either.
     peer.gives(answer_of(RESPONSES))
     for _ in range(3):
@@ -281,7 +281,7 @@ def test_a_connection_is_used_again_behind_the_end(peer: Peer, client: OpenAI) -
 
 @every_api
 @pytest.mark.anyio
-async def test_an_async_connection_is_used_again_behind_the_end(peer: Peer, api: Api, anyio_backend: str) -> None:
+async def test_an_async_connection_is_used_again_after_the_end(peer: Peer, api: Api, anyio_backend: str) -> None:
     peer.gives(*(answer_of(api)[at : at + 99] for at in range(0, len(answer_of(api)), 99)))
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")

@@ -112,7 +112,7 @@ async def test_nobody_there_is_the_clients_own_error(client: OpenAI, api: Api, a
 
 @every_api
 @pytest.mark.anyio
-async def test_a_silent_server_is_a_timeout_behind_what_was_held(
+async def test_a_silent_server_is_a_timeout_after_what_was_held(
     peer: Peer, client: OpenAI, api: Api, anyio_backend: str
 ) -> None:
     peer.gives(begun(api), ends=False)
@@ -187,7 +187,7 @@ async def test_azures_clients(peer: Peer, api: Api, anyio_backend: str) -> None:
 
 
 @every_api
-def test_what_is_no_client_is_misuse_at_once(api: Api) -> None:
+def test_what_is_not_a_client_is_misuse_at_once(api: Api) -> None:
     for other in (None, "client", openai, OpenAI, object()):
         with pytest.raises(TypeError, match=r"^client: must be a client of the openai package, not "):
             api.raw(other, model="any", **api.params)

@@ -124,7 +124,7 @@ def test_other_faults(llmock: Llmock, api: Api, reader: Any, fault: Fault) -> No
     assert not seen.complete
 
 
-def test_an_answer_that_is_no_stream_gives_nothing(aimock: Aimock) -> None:
+def test_an_answer_that_is_not_a_stream_gives_nothing(aimock: Aimock) -> None:
     model = aimock.answer(TEXT, chaos={"malformedRate": 1})
     for api in APIS.values():
         seen = check(aimock, api, model)

@@ -69,7 +69,7 @@ def test_the_answer_is_what_iter_events_gives(api: str, kind: str, lane: Callabl
 
 @every_api
 @every_lane
-def test_sources_may_come_behind_any_event(api: str, lane: Callable[..., None]) -> None:
+def test_sources_may_come_after_any_event(api: str, lane: Callable[..., None]) -> None:
     deltas = deltas_of(TEXT, 40)
     for point in range(25 if lane in (read_view, read_raw) else 9):
         arrivals = {A.id: point, B.id: (3 * point) % 13, C.id: point + 1}
@@ -188,7 +188,7 @@ def done(index: int, text: str) -> Json:
     return {"type": "response.output_text.done", **place, "text": text}
 
 
-def test_a_text_that_goes_on_behind_another_counts_on() -> None:
+def test_a_text_that_goes_on_after_another_counts_on() -> None:
     chunks = [
         *(delta(0, f"It{PROSE} "), done(0, f"It{PROSE} "), delta(1, f"{PROSE} {PROSE} "), delta(0, cite(A.id))),
         *(delta(1, cite(A.id)), done(1, f"{PROSE} {PROSE} {cite(A.id)}"), delta(0, cite(B.id))),
@@ -283,7 +283,7 @@ def test_a_source_may_come_in_the_middle_of_a_step(api: str, parts: bool) -> Non
 
 
 @every_api
-def test_payloads_without_text_pass_behind_what_became_known(api: str) -> None:
+def test_payloads_without_text_pass_after_what_became_known(api: str) -> None:
     chunks = chunks_of(api, [f"a{cite(A.id)}"])
     odd: Json = {"choices": [], "n": 1} if api == "chat" else {"type": "response.odd", "n": 1}
     place = next(number for number, each in enumerate(chunks) if "turn0file0" in json.dumps(each)) + 1
@@ -382,7 +382,7 @@ def test_misuse_is_refused_at_once(options: dict[str, Any], error: type[Exceptio
 
 @every_api
 @every_lane
-def test_a_mapping_of_something_else_is_told_as_such(api: str, lane: Callable[..., None]) -> None:
+def test_a_mapping_of_something_else_is_named_as_such(api: str, lane: Callable[..., None]) -> None:
     for parts in (False, True):
         with pytest.raises(TypeError, match=r"^sources: must hold a Source for 'turn0file0', not str"):
             lane(api, "dict", chunks_of(api, [TEXT]), str, sources={A.id: "text"}, parts=parts)
@@ -400,7 +400,7 @@ WRONG: list[Any] = [
 
 
 @pytest.mark.parametrize("state", WRONG, ids=str)
-def test_what_is_no_state_of_resolvers_is_misuse_at_once(state: Any) -> None:
+def test_what_is_not_a_state_of_resolvers_is_misuse_at_once(state: Any) -> None:
     with pytest.raises(ValueError, match=r"^snapshot: must be what snapshot\(\) gave, not "):
         chat_events([], snapshot=GOOD | {"resolved": state}, sources={})
     assert list(chat_events([], snapshot=GOOD | {"resolved": state})) == []  # which nothing asks for without sources

@@ -158,7 +158,7 @@ def folded(events: Iterable[Any]) -> list[Cited]:
 
 @sc.examples(100)
 @given(st.data(), st.lists(TEXTS, min_size=1, max_size=2), ARRIVALS, st.booleans(), st.sampled_from(["exact", "tidy"]))
-def test_a_result_tells_what_was_handed_out(
+def test_a_result_says_what_was_handed_out(
     data: st.DataObject, texts: list[str], arrivals: dict[str, int], parts: bool, spacing: str
 ) -> None:
     cut = [data.draw(sc.cuts(text)) for text in texts]
@@ -198,7 +198,7 @@ def test_a_result_tells_what_was_handed_out(
 
 @every_api
 @pytest.mark.parametrize("parts", [False, True])
-def test_a_result_behind_a_snapshot_has_what_came_since(api: str, parts: bool) -> None:
+def test_a_result_after_a_snapshot_has_what_came_since(api: str, parts: bool) -> None:
     chunks = chunks_of(api, [f"a{PROSE}{cite(B.id)}b", f"{cite(C.id)}\ue201c"])
     sources: dict[str, Source] = {}
     stream = iter(chunks)

@@ -169,7 +169,7 @@ def test_what_is_held_and_what_was_handed_out_is_what_was_read(items: list[Item]
 
 
 @both_shapes
-def test_only_what_is_no_commentary_reasoning_or_refusal_is_the_answer(shape: Any) -> None:
+def test_only_what_is_not_commentary_reasoning_or_refusal_is_the_answer(shape: Any) -> None:
     items = [
         Item([rs.Part([f"Hm.{MARKER}"], "summary_text"), rs.Part([f"So.{MARKER}"], "reasoning_text")]),
         message(f"Let me see.{MARKER}", phase="commentary"),
@@ -372,7 +372,7 @@ def test_an_event_without_text_changes_nothing_wherever_it_comes(shape: Any, sil
 
 @both_shapes
 @pytest.mark.parametrize("silent", SILENT, ids=str)
-def test_an_event_that_tells_nothing_does_not_decide_how_a_text_ended(shape: Any, silent: Json) -> None:
+def test_an_event_that_says_nothing_does_not_decide_how_a_text_ended(shape: Any, silent: Json) -> None:
     text = f"It lasts.{UNCLOSED}"
     events = everywhere(silent, stream_of(message(*text)))
     assert joined(responses_events(shape(events))) == parse(text, complete=True)

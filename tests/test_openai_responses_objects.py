@@ -355,7 +355,7 @@ def test_another_text_where_it_is_repeated_is_clean_too(shape: Any) -> None:
 
 
 @both_shapes
-def test_what_is_no_text_passes_as_it_is(shape: Any) -> None:
+def test_what_is_not_text_passes_as_it_is(shape: Any) -> None:
     call = {"type": "function_call", "id": "fc_1", "call_id": "c", "name": "find", "arguments": f'{{"q": "{MARKER}"}}'}
     raw: list[Json] = [
            {"type": "response.output_item.added", "output_index": 3, "item": call},
@@ -392,7 +392,7 @@ def test_only_a_completed_response_completes_a_marker_in_it() -> None:
 
 
 @pytest.mark.parametrize("given", [None, 5, "text", {}, {"choices": []}, [{"output": []}]])
-def test_what_is_no_response_is_misuse(given: Any) -> None:
+def test_what_is_not_a_response_is_misuse(given: Any) -> None:
     with pytest.raises(TypeError, match=r"^response: must be a response of"):
         clean_response(given)
 

@@ -235,7 +235,7 @@ def test_a_snapshot_between_the_halves_of_a_character() -> None:
     check_snapshots(stream_of(message("a\ud83d", "\ude00b", "c\ud83d", MARKER)), by_parts=False)
 
 
-def test_a_snapshot_keeps_what_the_events_told_before() -> None:
+def test_a_snapshot_keeps_what_the_events_said_before() -> None:
     items = [message(f"Hm.{MARKER}", phase="commentary"), message(f"Yes.{MARKER}", "So.", index=4)]
     check_snapshots(stream_of(*items), by_parts=True)
     check_snapshots(stream_of(*items), by_parts=False)
@@ -300,7 +300,7 @@ def test_a_bad_snapshot_is_a_value_error(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("snapshot", [{}, {"version": 2}, {"version": 1}, [], 5, "x", {"version": 1, "texts": [{}]}])
-def test_what_is_no_snapshot_is_a_value_error(snapshot: Any) -> None:
+def test_what_is_not_a_snapshot_is_a_value_error(snapshot: Any) -> None:
     with pytest.raises(ValueError, match=r"^snapshot: must be what snapshot\(\) gave"):
         responses_events([], snapshot=snapshot)
 

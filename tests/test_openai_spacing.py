@@ -161,7 +161,7 @@ def content_of(each: Json) -> str:
     return "".join(one["delta"]["content"] or "" for one in each.get("choices", ()))
 
 
-def test_a_choice_that_goes_on_behind_its_finish() -> None:
+def test_a_choice_that_goes_on_after_its_finish() -> None:
     chunks = [*streamed(["a ", MARKER, " "]), *streamed(["b ", MARKER, ","])]
     view = chat_events(chunks, spacing="tidy")
     events = joined(view)

@@ -193,7 +193,7 @@ def test_the_clients_own_helpers(aimock: Aimock, size: int) -> None:
 
 
 @every_api
-def test_reasoning_is_no_answer(aimock: Aimock, views: Views) -> None:
+def test_reasoning_is_not_the_answer(aimock: Aimock, views: Views) -> None:
     model = aimock.answer(TEXT, response={"reasoning": f"Hm.{MARKER} Yes."}, chunkSize=3)
     with client_of(aimock) as client, views.events(views.create(client, model)) as events:
         texts: dict[str, list[Event]] = {}

@@ -72,7 +72,7 @@ def test_leaving_a_loop_closes_what_was_given(kind: View) -> None:
 
 
 @every_view
-def test_an_error_comes_behind_what_was_held_and_closes(kind: View) -> None:
+def test_an_error_comes_after_what_was_held_and_closes(kind: View) -> None:
     lost = LostError()
     stream = Stream(broken_off(kind), lost)
     view = kind.open(stream)
@@ -147,7 +147,7 @@ async def test_leaving_an_async_loop_closes_when_the_event_loop_finds_time(kind:
 
 @every_view
 @pytest.mark.anyio
-async def test_an_async_error_comes_behind_what_was_held_and_closes(kind: View, anyio_backend: str) -> None:
+async def test_an_async_error_comes_after_what_was_held_and_closes(kind: View, anyio_backend: str) -> None:
     lost = LostError()
     stream = AsyncStream(broken_off(kind), lost)
     view = kind.open(stream)
@@ -229,7 +229,7 @@ async def test_nothing_is_read_ahead_async(kind: View, anyio_backend: str) -> No
 @every_view
 @pytest.mark.anyio
 @pytest.mark.parametrize("count", [1, 63, 64, 127, 128, 200])
-async def test_others_get_their_turn_behind_64_events_of_one_chunk_and_not_before(
+async def test_others_get_their_turn_after_64_events_of_one_chunk_and_not_before(
     kind: View, count: int, monkeypatch: pytest.MonkeyPatch, anyio_backend: str
 ) -> None:
     turns: list[int] = []

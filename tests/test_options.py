@@ -51,7 +51,7 @@ def test_a_bad_option_is_refused_by_name(name: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [None, "openai", CitationFormat, [], {}])
-def test_what_is_no_format_is_refused(value: Any) -> None:
+def test_what_is_not_a_format_is_refused(value: Any) -> None:
     for make in (Options, options_for):
         with pytest.raises(TypeError, match=r"^format: must be a CitationFormat, not "):
             make(**(DEFAULTS | {"fmt": value}))

@@ -229,7 +229,7 @@ def test_the_limits_by_default() -> None:
 
 @pytest.mark.parametrize("state", ["", "text", "\ue200", "\ue200ci", OPEN, OPEN + "a", OPEN + "a ", "\ue200g\ue202{"])
 @pytest.mark.parametrize("delta", [None, 1, b"", b"bytes", ["a", "b"], ("a",), bytearray(b"x"), {"a": "b"}])
-def test_a_delta_that_is_no_str_is_refused_and_changes_nothing(state: str, delta: Any) -> None:
+def test_a_delta_that_is_not_a_str_is_refused_and_changes_nothing(state: str, delta: Any) -> None:
     parser = CitationParser()
     before = parser.feed(state)
     snapshot = parser.snapshot()
@@ -241,7 +241,7 @@ def test_a_delta_that_is_no_str_is_refused_and_changes_nothing(state: str, delta
 
 
 @pytest.mark.parametrize("text", [None, 1, b"", b"bytes", ["a"]])
-def test_a_text_that_is_no_str_is_refused(text: Any) -> None:
+def test_a_text_that_is_not_a_str_is_refused(text: Any) -> None:
     with pytest.raises(TypeError):
         parse(text)
     with pytest.raises(TypeError):
@@ -304,7 +304,7 @@ SNAPSHOT = {"version": 1, "held": [OPEN], "offset": 3, "position": 2}
     ],
     ids=repr,
 )
-def test_what_is_no_snapshot_of_this_version_is_refused(snapshot: Any) -> None:
+def test_what_is_not_a_snapshot_of_this_version_is_refused(snapshot: Any) -> None:
     with pytest.raises(ValueError, match="not a snapshot of version 1"):
         CitationParser.restore(snapshot)
 
@@ -540,7 +540,7 @@ def test_each_character_is_read_a_few_times_whatever_the_input(costs: Costs, pie
 
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 @pytest.mark.parametrize("first", ["\ue200", "\ue200cite", OPEN, "\ue200g\ue202", "\ue200g\ue202["])
-def test_prose_behind_one_start_is_read_a_few_times(costs: Costs, first: str, size: int) -> None:
+def test_prose_after_one_start_is_read_a_few_times(costs: Costs, first: str, size: int) -> None:
     searched, copied = costs(OPENAI, (first + "And \U0001f600 so on. " * LENGTH)[:LENGTH], size)
     assert searched <= MOST * LENGTH
     assert copied <= MOST * LENGTH + 2 * SHORT_PIECE * LENGTH / size
@@ -620,7 +620,7 @@ def test_a_snapshot_keeps_two_surrogates_apart_in_json() -> None:
 
 @pytest.mark.parametrize("fed", [[], ["\ue200ci"], [OPEN], [OPEN + " "], ["\ue200g\ue202{"]], ids=repr)
 @pytest.mark.parametrize("delta", [None, 5, b"a", b" ", [], ["a"], [" "], ("a",)], ids=repr)
-def test_what_is_no_delta_is_refused_by_name_and_changes_nothing(fed: list[str], delta: Any) -> None:
+def test_what_is_not_a_delta_is_refused_by_name_and_changes_nothing(fed: list[str], delta: Any) -> None:
     parser = CitationParser()
     for before in fed:
         parser.feed(before)
@@ -632,7 +632,7 @@ def test_what_is_no_delta_is_refused_by_name_and_changes_nothing(fed: list[str],
 
 @pytest.mark.parametrize("text", [None, 5, b"a", ["a"]], ids=repr)
 @pytest.mark.parametrize("read", [parse, clean], ids=["parse", "clean"])
-def test_what_is_no_text_is_refused_by_name(read: Callable[[Any], object], text: Any) -> None:
+def test_what_is_not_text_is_refused_by_name(read: Callable[[Any], object], text: Any) -> None:
     with pytest.raises(TypeError, match=f"^text: must be a str, not {type(text).__name__}$"):
         read(text)
 

@@ -194,7 +194,7 @@ def test_a_delta_without_markup_comes_back_as_the_same_object(data: st.DataObjec
 
 
 @given(cut_inputs())
-def test_a_delta_that_is_no_str_changes_nothing(drawn: tuple[Drawn, list[str]]) -> None:
+def test_a_delta_that_is_not_a_str_changes_nothing(drawn: tuple[Drawn, list[str]]) -> None:
     (args, options, text, _), deltas = drawn
     given = built(args, options)
     parser = CitationParser(**given)

@@ -69,7 +69,7 @@ CASE = Case("x", [f"ab{MARKER} c"], "ab c", [(2, (ONE,))])
         ([["a", Cite((ONE,), 2)], [" cb"]], {"reorders"}),
     ],
 )
-def test_what_becomes_of_a_case_is_told(seen: list[list[Piece]], faults: set[str]) -> None:
+def test_what_becomes_of_a_case_is_reported(seen: list[list[Piece]], faults: set[str]) -> None:
     assert correctness.faults(fixed(seen), CASE, as_it_is("".join(CASE.deltas)), CASE.deltas) == faults
 
 

@@ -166,7 +166,7 @@ def test_annotations_may_be_off(answering: Server) -> None:
 
 
 @every_api
-def test_findings_are_told_who_asks_for_them(relay: Served, name: str) -> None:
+def test_findings_are_sent_to_who_asks_for_them(relay: Served, name: str) -> None:
     expected = {"citations": 2, "malformed": 1, "unknown": []}
     response, _ = post(relay, PATHS[name], {**ASKED, "stream": False}, x_streamcite_findings="1")
     assert json.loads(response.headers["x-streamcite-findings"]) == expected
@@ -179,7 +179,7 @@ def test_findings_are_told_who_asks_for_them(relay: Served, name: str) -> None:
     assert "x-streamcite-findings" not in response.headers
 
 
-def test_of_many_unknown_ids_some_are_told() -> None:
+def test_of_many_unknown_ids_some_are_named() -> None:
     text = "".join(f"\ue200cite\ue202turn0file{number}\ue201" for number in range(200))
     with serve(text) as server, relaying(server.base_url) as relay:
         response, _ = post(relay, PATHS["chat"], {**ASKED, "stream": False}, x_streamcite_findings="1")
@@ -381,7 +381,7 @@ def test_a_status_that_cannot_be_sent_on(before_peer: Served, peer: Peer, path: 
     assert before_peer.tasks() < 8
 
 
-def test_an_answer_that_is_no_stream_and_breaks(before_peer: Served, peer: Peer) -> None:
+def test_an_answer_that_is_not_a_stream_and_breaks(before_peer: Served, peer: Peer) -> None:
     def give(exchange: Exchange) -> None:
         exchange.send_response(200)
         exchange.send_header("content-type", "application/json")
@@ -492,7 +492,7 @@ def test_a_client_that_is_slow_slows_the_upstream(before_peer: Served, peer: Pee
     ],
     ids=["HTTP/1.0", "dots", "star", "two lengths", "length and chunked", "negative", "nonsense", "large head"],
 )
-def test_requests_that_are_no_good(before_peer: Served, data: bytes, status: int) -> None:
+def test_malformed_requests(before_peer: Served, data: bytes, status: int) -> None:
     answer = raw_request(before_peer, data)
     assert answer.startswith(b"HTTP/1.1 %d " % status)
 
@@ -586,7 +586,7 @@ def test_logs_hold_neither_keys_nor_content(relay: Served, caplog: pytest.LogCap
     ids=["header", "length", "no HTTP", "chunk", "end of chunk", "short", "nothing"],
 )
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/other"])
-def test_what_is_wrong_with_an_upstream_is_told_without_what_came(
+def test_what_is_wrong_with_an_upstream_is_reported_without_what_came(
     before_peer: Served, peer: Peer, caplog: pytest.LogCaptureFixture, path: str, answer: bytes
 ) -> None:
     def give(exchange: Exchange) -> None:

@@ -77,7 +77,7 @@ def is_cut(stream: HTTPConnection) -> bool:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_what_is_open_and_held_is_told_of_all_processes_that_are(peer: Peer, workers: int) -> None:
+def test_what_is_open_and_held_is_reported_of_all_processes_that_are(peer: Peer, workers: int) -> None:
     first, held = body(streamed(["It "], None), done=False), body(streamed([MARKER[:9]], None), done=False)
     go = Event()
 
@@ -162,7 +162,7 @@ def test_a_stream_that_does_not_finish_in_time_is_cut_without_a_trace(peer: Peer
     assert all(line.startswith(("INFO: ", "ERROR: ", "WARNING: ", "\n")) for line in relay.lines)
 
 
-def test_a_cut_is_told_in_a_line(peer: Peer) -> None:
+def test_a_cut_is_reported_in_a_line(peer: Peer) -> None:
     peer.answer = lambda exchange: exchange.give(body(streamed(["It "], None), done=False), cut=True)
     with command("--upstream", peer.url) as relay:
         with closing(HTTPConnection(urlsplit(relay.url).netloc, timeout=PATIENCE)) as connection:
@@ -214,7 +214,7 @@ uvicorn.run(create_app(RelayConfig(upstream=sys.argv[1])), port=0)
 """
 
 
-def test_a_cut_is_told_in_a_line_by_the_servers_of_others_too(peer: Peer) -> None:
+def test_a_cut_is_reported_in_a_line_by_the_servers_of_others_too(peer: Peer) -> None:
     peer.answer = lambda exchange: exchange.give(body(streamed(["It "], None), done=False), cut=True)
     process = subprocess.Popen(
         [sys.executable, "-c", SERVER, peer.url], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=ENV
@@ -252,7 +252,7 @@ def failed(*arguments: str) -> "subprocess.CompletedProcess[str]":
     ],
     ids=str,
 )
-def test_a_mistake_is_told_in_one_line(arguments: list[str], message: str) -> None:
+def test_a_mistake_is_reported_in_one_line(arguments: list[str], message: str) -> None:
     assert message in failed(*arguments).stderr
 
 

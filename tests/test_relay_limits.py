@@ -123,7 +123,7 @@ def test_a_transfer_coding_that_is_not_understood_is_refused(relay: Served, peer
 
 @pytest.mark.parametrize("begun", [False, True])
 @every_path
-def test_a_client_that_leaves_inside_its_body_is_no_fault_of_the_upstream(
+def test_a_client_that_leaves_inside_its_body_is_not_a_fault_of_the_upstream(
     begun: bool, path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     answer = OK + b"transfer-encoding: chunked\r\n\r\n5\r\n: hi\n\r\n" if begun else b""

@@ -65,7 +65,7 @@ from tests.chats import SOURCES as CHAT_SOURCES
     ],
     ids=str,
 )
-def test_a_wrong_setting_is_told(settings: dict[str, Any], message: str) -> None:
+def test_a_wrong_setting_is_reported(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}"):
         RelayConfig.from_dict({"upstream": "https://a.example/v1", **settings})
 
@@ -99,7 +99,7 @@ def test_what_a_browser_sends_is_an_origin(origin: str) -> None:
 
 
 @pytest.mark.parametrize("config", ["https://a.example", None, {"upstream": "https://a.example"}], ids=str)
-def test_what_is_no_configuration_is_refused(config: Any) -> None:
+def test_what_is_not_a_configuration_is_refused(config: Any) -> None:
     with pytest.raises(TypeError, match=rf"^config: must be a RelayConfig, .* not {type(config).__name__}$"):
         create_app(config)
 
@@ -210,7 +210,7 @@ def test_which_answers_are_cleaned(method: str, path: str, api: Any, asks: bool)
         "/v1%2f..",
     ],
 )
-def test_a_path_that_is_none_or_leads_out_goes_nowhere(path: str) -> None:
+def test_a_malformed_path_or_one_that_leads_out_goes_nowhere(path: str) -> None:
     assert target_of("POST", path, "/v1") is None
 
 
@@ -253,7 +253,7 @@ def test_what_is_of_one_connection_stays_and_all_else_passes() -> None:
     assert {name for name, _ in to_client(GIVEN, cleaned=False)} == (names | {b"x-streamcite-findings"})
 
 
-def test_what_tells_of_a_body_goes_with_it() -> None:
+def test_what_describes_a_body_goes_with_it() -> None:
     sent = to_upstream(GIVEN, cleaned=True, length=7)
     assert sent.count((b"accept-encoding", b"identity")) == sent.count((b"content-length", b"7")) == 1
     assert not {(b"accept-encoding", b"gzip"), (b"content-length", b"5")} & {*sent}
@@ -280,7 +280,7 @@ def test_a_stream_is_neither_kept_nor_gathered_on_its_way() -> None:
         ([b"transfer-encoding", b"transfer-encoding"], True),
     ],
 )
-def test_a_length_that_is_told_twice(headers: list[bytes], conflict: bool) -> None:
+def test_a_length_that_is_given_twice(headers: list[bytes], conflict: bool) -> None:
     assert length_conflict([(name, b"5") for name in headers]) is conflict
 
 
@@ -422,7 +422,7 @@ def test_a_whole_answer_is_what_the_object_view_makes_of_it(
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"5", b"[]", b"{}", b'{"choices": 5}', b'{"error": "no"}', b"[" * 100_000])
-def test_what_is_no_answer_passes(body: bytes) -> None:
+def test_what_is_not_an_answer_passes(body: bytes) -> None:
     for api in ("chat", "responses"):
         cleaned, found, result = clean_body(api, body, AnnotationOptions())
         assert cleaned is body
@@ -461,7 +461,7 @@ def test_citations_may_be_written_into_a_whole_answer(spacing: Any) -> None:
         ({"type": 5}, None),
     ],
 )
-def test_an_event_tells_of_which_api_it_is(value: Any, api: Any) -> None:
+def test_an_event_shows_of_which_api_it_is(value: Any, api: Any) -> None:
     assert api_of(value) == api
 
 

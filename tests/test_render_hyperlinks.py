@@ -115,7 +115,7 @@ def test_a_safe_url(url: str) -> None:
 
 
 @pytest.mark.parametrize("url", UNSAFE)
-def test_a_url_that_is_not_safe_is_no_link(url: str) -> None:
+def test_a_url_that_is_not_safe_is_not_a_link(url: str) -> None:
     assert not is_safe_url(url)
     assert markdown_link("[1]", url) == "\\[1\\]"
 

@@ -178,7 +178,7 @@ def test_footnotes() -> None:
     )
 
 
-def test_a_footnote_is_no_definition_and_no_link() -> None:
+def test_a_footnote_is_neither_a_definition_nor_a_link() -> None:
     assert markdown(f"{M}: a{M}(b){M}[c]", "footnotes").partition("\n\n")[0] == ": [^1]a[^1] (b)[^1] [c]"
 
 
@@ -201,7 +201,7 @@ def test_the_end_of_an_answer_that_was_cut_off_in_code(style: MarkdownStyle) -> 
     assert markdown("```py\nx", style) == "```py\nx"
 
 
-def test_a_link_is_given_out_in_one_piece_with_what_is_behind_it() -> None:
+def test_a_link_is_given_out_in_one_piece_with_what_follows_it() -> None:
     renderer = MarkdownRenderer()
     events = resolve(f"One.{M} Two", SOURCES)
     assert [renderer.feed([event]) for event in events] == ["One.", "", f"{LINK} Two"]

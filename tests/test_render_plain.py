@@ -59,7 +59,7 @@ def test_it_does_not_depend_on_how_the_answer_is_cut(text: str, cuts: list[int])
     assert rendered(PlainRenderer(), feeds(text, cuts)) == render_plain(resolve(text, SOURCES))
 
 
-def test_a_citation_is_given_out_in_one_piece_with_what_is_behind_it() -> None:
+def test_a_citation_is_given_out_in_one_piece_with_what_follows_it() -> None:
     renderer = PlainRenderer()
     events = resolve(f"One{M}. Two", SOURCES)
     assert [renderer.feed([event]) for event in events] == ["One", "", " (source 1). Two"]

@@ -160,11 +160,11 @@ def test_an_answer_that_breaks_off_leaves_what_has_come() -> None:
         renderer.feed([])
 
 
-def test_a_citation_in_front_of_a_block_that_begins_is_part_of_it() -> None:
+def test_a_citation_before_a_block_that_begins_is_part_of_it() -> None:
     assert shown([resolve(f"One.\n\n{M}Two.", SOURCES)]).lines[:3] == ["One.", "", "[1]Two."]
 
 
-def test_a_size_that_is_none_is_not_heeded() -> None:
+def test_a_wrong_size_is_not_heeded() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "0")
         TerminalRenderer()

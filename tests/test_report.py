@@ -109,7 +109,7 @@ def test_a_number_of_things_is_whole_and_may_be_none() -> None:
     "arguments",
     ["none", "report", "core --seconds 3", "--seed 3", *(f"soak --seconds {number}" for number in ("0", "inf", "nan"))],
 )
-def test_a_mistake_is_told(monkeypatch: pytest.MonkeyPatch, arguments: str) -> None:
+def test_a_mistake_is_reported(monkeypatch: pytest.MonkeyPatch, arguments: str) -> None:
     with pytest.raises(SystemExit) as stopped:
         run(monkeypatch, *arguments.split())
     assert stopped.value.code == 2
@@ -194,7 +194,7 @@ def test_what_was_measured_before_stays_on_the_same_machine(tmp_path: Path) -> N
     assert results.load(path).suites == {"b": GIVEN}
 
 
-def test_the_report_tells_each_figure_beside_its_limit(suite: list[dict[str, int]], tmp_path: Path) -> None:
+def test_the_report_gives_each_figure_beside_its_limit(suite: list[dict[str, int]], tmp_path: Path) -> None:
     found = results.Results({"Python": "3"}, {"one"}, {"one": GIVEN}, {"lost": "melody is not installed"})
     written.write(found, tmp_path)
     text = (tmp_path / "REPORT.md").read_text("utf-8")
@@ -257,7 +257,7 @@ def test_a_target_is_decided_by_the_worst_of_its_figures() -> None:
     assert "| relay, beside a pump of bytes: in bursts |  | 3 | **not measured** |" in text
 
 
-def test_a_point_is_drawn_and_not_told(suite: list[dict[str, int]]) -> None:
+def test_a_point_is_drawn_and_not_listed(suite: list[dict[str, int]]) -> None:
     points: list[Result] = [
         Figure("one", 2.0, point=Point("length", "ours", 10), listed=False),
         Figure("two", 4.0, point=Point("length", "ours", 20), listed=False),
@@ -280,7 +280,7 @@ def test_what_the_report_says_of_tests_is_so() -> None:
         assert name in {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
 
 
-def test_the_machine_is_told_by_its_processor_and_its_versions() -> None:
+def test_the_machine_is_named_by_its_processor_and_its_versions() -> None:
     machine = results.machine()
     assert machine["processor"]
     assert json.dumps(machine)

@@ -71,7 +71,7 @@ def test_citations_are_counted_from_0_whatever_they_cite() -> None:
     assert [event.index for event in cited(text)] == [0, 1, 2, 3, 4]
 
 
-def test_all_that_is_no_citation_passes_as_the_same_object() -> None:
+def test_all_that_is_not_a_citation_passes_as_the_same_object() -> None:
     events = [
         event for event in parse(f"a\ue200url\ue202b\ue201 \ue201{cite()}c" * 3) if not isinstance(event, Citation)
     ]
@@ -172,7 +172,7 @@ def test_a_stale_source() -> None:
     assert problems(text, dict(sources), scope="answer") == [None] * 5
 
 
-def test_of_several_problems_the_first_is_told() -> None:
+def test_of_several_problems_the_first_is_reported() -> None:
     sources = registry()
     sources.mark_shown(*sources)
     sources.user_message()
@@ -216,7 +216,7 @@ def test_a_late_source() -> None:
     assert resolver.close() == []
 
 
-def test_each_source_is_told_as_it_comes() -> None:
+def test_each_source_is_reported_as_it_comes() -> None:
     sources: dict[str, Source] = {}
     resolver = Resolver(sources)
     resolver.feed(parse(cite("turn0file0", "turn0file1", "turn0file2")))
@@ -240,7 +240,7 @@ def test_what_is_unknown_at_the_end_is_final() -> None:
     assert last == Resolved(2, (Link(Reference("turn9file8"), problem="unknown-source"), unknown))
 
 
-def test_a_source_that_comes_before_the_end_is_told_there() -> None:
+def test_a_source_that_comes_before_the_end_is_reported_there() -> None:
     sources: dict[str, Source] = {}
     resolver = Resolver(sources)
     resolver.feed(parse(cite("turn0file0") + cite("turn0file1")))
@@ -265,7 +265,7 @@ def test_a_source_that_is_not_citable_is_not_waited_for() -> None:
     assert resolver.feed([]) == [Resolved(1, late.links)]
 
 
-def test_what_was_told_of_a_source_stays() -> None:
+def test_what_was_reported_of_a_source_stays() -> None:
     sources = Sources()
     sources.add(A, key="a")
     resolver = Resolver(sources)
@@ -313,7 +313,7 @@ def test_a_broken_marker_of_unknown_ids_may_have_been_prose(text: str, seen: str
 @pytest.mark.parametrize(
     "text", [cite("turn0file7", "#"), cite("a1", "turn12search3", "#"), cite("a1", "turn0file0", "#")]
 )
-def test_a_broken_marker_with_an_id_that_is_none_by_chance_is_a_citation(text: str) -> None:
+def test_a_broken_marker_with_an_id_that_is_no_coincidence_is_a_citation(text: str) -> None:
     (event,) = cited(text)
     assert event.citation.repaired
     assert str(event) == ""
@@ -330,7 +330,7 @@ def test_a_well_formed_marker_is_a_citation_whatever_it_names() -> None:
     assert (str(event), event.pending) == ("", True)
 
 
-def test_prose_moves_what_stands_behind_it() -> None:
+def test_prose_moves_what_stands_after_it() -> None:
     link = "\ue200url\ue202b\ue201"
     text = (
         f"a{cite('turn0file0')}{link}\ue200cite\ue202a1 {link}{cite('turn0file1')}{cite('b2', '#')}\ue201{cite('c')}d"
@@ -372,7 +372,7 @@ def test_feeding_a_closed_resolver_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("sources", [None, 1, [A], "a", {A}])
-def test_what_is_no_mapping_is_refused(sources: Any) -> None:
+def test_what_is_not_a_mapping_is_refused(sources: Any) -> None:
     how = r"such as Sources or {source.id: source for source in ...}, not "
     with pytest.raises(
         TypeError, match=f"^sources: must be a mapping from id to Source, {how}{type(sources).__name__}$"
@@ -387,7 +387,7 @@ def test_another_scope_is_refused(scope: Any) -> None:
 
 
 @pytest.mark.parametrize("format", [None, "cite", {}])
-def test_what_is_no_format_is_refused(format: Any) -> None:
+def test_what_is_not_a_format_is_refused(format: Any) -> None:
     with pytest.raises(TypeError, match=r"^format: must be a CitationFormat, not "):
         Resolver({}, format=format)
 
@@ -404,7 +404,7 @@ def test_a_mapping_of_something_else_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("event", [None, 1, b"a", {}, Resolved(0, ()), cited(cite("a"))[0]])
-def test_what_is_no_event_of_a_parser_is_refused(event: Any) -> None:
+def test_what_is_not_an_event_of_a_parser_is_refused(event: Any) -> None:
     with pytest.raises(TypeError, match=f"^events: must be those of a parser, not {type(event).__name__}"):
         Resolver({}).feed([event])
 

@@ -123,7 +123,7 @@ def test_sources_that_come_one_by_one_are_each_looked_at_once(citations: int) ->
     assert len(events) == (1 if citations == 1 else len(ids))
 
 
-def test_sources_that_come_while_many_are_told_are_told_in_order() -> None:
+def test_sources_that_come_while_many_are_reported_are_reported_in_order() -> None:
     sources: dict[str, Source] = {}
     resolver = Resolver(sources)
     resolver.feed([many([f"a{number}", f"b{number}"]) for number in range(100)])

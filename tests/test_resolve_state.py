@@ -40,7 +40,7 @@ def test_a_snapshot_is_taken_up_by_another_resolver() -> None:
         assert [event.index for event in each.close() if isinstance(event, Resolved)] == [0, 2]
 
 
-def test_behind_its_end_a_resolver_has_the_counts_to_go_on_with() -> None:
+def test_after_its_end_a_resolver_has_the_counts_to_go_on_with() -> None:
     resolver = Resolver({A.id: A})
     resolver.feed(parse(cite(A.id, "turn1file0")))
     resolver.close()
@@ -70,7 +70,7 @@ def taken(resolver: Resolver, *, last: bool = False) -> list[Any]:
     return [(event.index, event.pending) for event in all_taken(resolver, last=last)]
 
 
-def test_what_waits_is_taken_behind_what_became_known() -> None:
+def test_what_waits_is_taken_after_what_became_known() -> None:
     resolver, sources = two_pending()
     waiting = [*parse(cite(B.id)), "a"]
     assert resolver.take([]) is None
@@ -82,7 +82,7 @@ def test_what_waits_is_taken_behind_what_became_known() -> None:
 
 
 @pytest.mark.parametrize("stop", range(5))
-def test_a_snapshot_between_two_events_goes_on_behind_the_first(stop: int) -> None:
+def test_a_snapshot_between_two_events_goes_on_after_the_first(stop: int) -> None:
     resolver, sources = two_pending()
     sources[A.id] = A
     told: list[Any] = []
@@ -95,7 +95,7 @@ def test_a_snapshot_between_two_events_goes_on_behind_the_first(stop: int) -> No
     assert expected == [] or expected[-1].links[-1].problem == "unknown-source"
 
 
-def test_what_comes_while_others_are_told_is_told_in_order() -> None:
+def test_what_comes_while_others_are_reported_is_reported_in_order() -> None:
     resolver, sources = two_pending()
     resolver.feed(parse(cite(B.id)))
     sources[A.id] = A
@@ -106,7 +106,7 @@ def test_what_comes_while_others_are_told_is_told_in_order() -> None:
         assert taken(each) == [(0, False), (1, False), (2, False)]
 
 
-def test_once_it_was_told_what_is_unknown_is_final() -> None:
+def test_once_it_was_reported_what_is_unknown_is_final() -> None:
     resolver, sources = two_pending()
     assert resolver.take([], last=True) is not None
     sources[A.id] = A
@@ -141,6 +141,6 @@ WRONG: list[Any] = [None, -1, "a", [1], [[0, "a"]], [[0]], {}, [[0, [REFERENCE],
         *({**SNAPSHOT, name: wrong} for name in SNAPSHOT for wrong in WRONG),
     ],
 )
-def test_what_is_no_snapshot_is_refused(snapshot: Any) -> None:
+def test_what_is_not_a_snapshot_is_refused(snapshot: Any) -> None:
     with pytest.raises(ValueError, match="not a snapshot of version 1"):
         Resolver.restore(snapshot, {})

@@ -132,7 +132,9 @@ def test_a_source_may_come_between_any_two_events_of_a_chunk(read: Callable[...,
 
 @both
 @pytest.mark.parametrize("deltas", [[TEXT], [*TEXT]], ids=["whole", "in pieces"])
-def test_a_source_that_comes_while_another_is_told_is_told_next(read: Callable[..., None], deltas: list[str]) -> None:
+def test_a_source_that_comes_while_another_is_reported_is_reported_next(
+    read: Callable[..., None], deltas: list[str]
+) -> None:
     sources: dict[str, Source] = {}
     events: list[ResolvedEvent] = []
 
@@ -150,7 +152,7 @@ def test_a_source_that_comes_while_another_is_told_is_told_next(read: Callable[.
 
 
 @both
-def test_what_is_unknown_is_told_at_the_end(read: Callable[..., None]) -> None:
+def test_what_is_unknown_is_reported_at_the_end(read: Callable[..., None]) -> None:
     events: list[ResolvedEvent] = []
     read(TEXT, events.append, sources={A.id: A})
     assert events == resolve(TEXT, {A.id: A})
@@ -232,7 +234,7 @@ def test_an_error_of_the_stream_is_raised_as_it_is() -> None:
 
 
 @both
-def test_a_mapping_of_something_else_is_told_as_such(read: Callable[..., None]) -> None:
+def test_a_mapping_of_something_else_is_named_as_such(read: Callable[..., None]) -> None:
     with pytest.raises(TypeError, match=r"^sources: must hold a Source for 'turn0file0', not str"):
         read([TEXT], print, sources={A.id: "text"})
     with pytest.raises(TypeError, match=r"^delta: must be a str"):

@@ -118,7 +118,7 @@ def test_files_of_ones_own_are_quoted(url: str) -> None:
     assert any("pager.pdf" in title for title in titles)
 
 
-def test_what_is_no_question_is_refused(url: str) -> None:
+def test_what_is_not_a_question_is_refused(url: str) -> None:
     deep = b"[" * 100_000
     for body in (b"", b"x", b"[]", b"\xff", b'{"size": "x"}', b'{"size": null}', b'{"size": 1e400}', deep):
         status, told = post(f"{url}ask", body)
@@ -253,7 +253,7 @@ def test_old_answers_go(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("path", ["files?name=a.txt", "ask"])
-def test_who_leaves_in_the_middle_of_a_file_is_no_error(path: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_who_leaves_in_the_middle_of_a_file_is_not_an_error(path: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Nor is one that names no host, as no browser does."""
     with run_page() as url:
         parts = urlsplit(url)

@@ -44,7 +44,7 @@ def test_a_short_soak_finds_nothing_wrong() -> None:
 
 
 @with_redis
-def test_a_relay_that_loses_doubles_and_leaks_is_told(
+def test_a_relay_that_loses_doubles_and_leaks_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(soak, "RELAY", "tests.broken_relay")
@@ -102,7 +102,7 @@ def cleaned(plan: Plan) -> Seen:
 
 
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault not in ("5xx", "no answer")])
-def test_a_stream_is_right_or_what_is_wrong_is_told(fault: str) -> None:
+def test_a_stream_is_right_or_what_is_wrong_is_reported(fault: str) -> None:
     plan = planned(fault)
     assert judge.relayed(plan, cleaned(plan)) == []
     assert judge.relayed(plan, Seen(200, bytearray(plan.body), ended=fault in plans.ENDED)) == ["text"]
@@ -115,7 +115,7 @@ def test_a_stream_is_right_or_what_is_wrong_is_told(fault: str) -> None:
 
 @pytest.mark.parametrize("api", get_args(plans.Api))
 @pytest.mark.parametrize("fault", ["none", "cut"])
-def test_annotations_are_those_of_the_whole_text_or_that_is_told(api: str, fault: str) -> None:
+def test_annotations_are_those_of_the_whole_text_or_that_is_reported(api: str, fault: str) -> None:
     plan = next(each for each in plans_of(fault, api) if b"/turn0file" in annotated(each))
     given, ended = annotated(plan), fault in plans.ENDED
     assert judge.relayed(plan, Seen(200, bytearray(given), ended=ended, shown=True)) == []
@@ -134,14 +134,14 @@ def annotated(plan: Plan, sources: Mapping[str, Source] = SOURCES) -> bytes:
     return splice.feed(plan.body) + splice.close(stopped=not plan.whole)
 
 
-def test_an_end_that_is_invented_is_told() -> None:
+def test_an_end_that_is_invented_is_reported() -> None:
     plan, seen = planned("no end"), cleaned(planned("no end"))
     seen.body += plans.DONE
     assert judge.relayed(plan, seen) == ["end"]
 
 
 @pytest.mark.parametrize(("fault", "status"), [("5xx", 503), ("no answer", 502)])
-def test_a_refusal_is_told_as_one(fault: str, status: int) -> None:
+def test_a_refusal_counts_as_one(fault: str, status: int) -> None:
     assert judge.relayed(planned(fault), Seen(status)) == []
     assert judge.relayed(planned(fault), Seen(200)) == judge.relayed(planned(fault), Seen()) == ["failed"]
 
@@ -183,7 +183,7 @@ Tampering = Callable[[list[ServerSentEvent]], Sequence[ServerSentEvent]]
         (lambda events: [*events[:3], events[3]._replace(data=b"{}"), *events[4:]], ["disorder"]),
     ],
 )
-def test_what_a_reader_lacks_or_has_twice_is_told(tampered: Tampering, wrong: list[str]) -> None:
+def test_what_a_reader_lacks_or_has_twice_is_reported(tampered: Tampering, wrong: list[str]) -> None:
     for fault in ("none", "cut"):
         plan = planned(fault)
         got = [Read([*tampered(events(plan))], ended=True), Read(events(plan), ended=True)]
@@ -201,7 +201,7 @@ def test_an_answer_is_the_one_that_was_sent() -> None:
     assert judge.read(cut, [Read(events(cut, complete=True), ended=True)], away=False) == ["end"]
 
 
-def test_what_is_lost_or_doubled_before_it_is_numbered_is_told() -> None:
+def test_what_is_lost_or_doubled_before_it_is_numbered_is_reported() -> None:
     plan = planned("none")
     text, _ = judge.shown(plan, plan.body)
     given = parse(text, complete=True)
@@ -230,7 +230,7 @@ def test_an_answer_may_break_off_while_redis_is_away() -> None:
 # What is told
 
 
-def test_memory_that_stays_is_told_beside_its_limit() -> None:
+def test_memory_that_stays_is_reported_beside_its_limit() -> None:
     found = Found()
     grown = [Sample(number * 100, 3, 5_000 + 200 * number, 9, 10**7 + number * 2 * 10**6) for number in range(6)]
     found.samples["relay"] = [grown[0]._replace(memory=10**9), *grown[1:]]

@@ -168,7 +168,7 @@ def test_the_json_form_leaves_out_what_was_not_said() -> None:
         ({"id": " "}, "^id: must be "),
     ],
 )
-def test_what_is_no_json_form_of_a_source_is_refused(obj: Any, message: str) -> None:
+def test_what_is_not_the_json_form_of_a_source_is_refused(obj: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Source.from_dict(obj)
 
@@ -472,7 +472,7 @@ SAVED = Sources().to_dict() | {"sources": [{"id": "a"}], "keys": {"k": "a"}, "sh
         ({"ambiguous": [["a"]]}, r"^ambiguous: \['a'\] is the id of no source"),
     ],
 )
-def test_what_is_no_saved_registry_is_refused(change: dict[str, Any], message: str) -> None:
+def test_what_is_not_a_saved_registry_is_refused(change: dict[str, Any], message: str) -> None:
     assert Sources.from_dict(SAVED).to_dict() == SAVED
     with pytest.raises(ValueError, match=message):
         Sources.from_dict(SAVED | change)
@@ -501,7 +501,7 @@ def test_a_registry_can_be_copied_and_pickled() -> None:
     assert len(sources) == 1
 
 
-def test_what_is_no_string_is_misuse() -> None:
+def test_what_is_not_a_string_is_misuse() -> None:
     sources, odd = Sources(), cast(Any, ["block1"])
     source = sources.add_block("Text.")
     for mark in (sources.mark_shown, sources.mark_cited, sources.mark_ambiguous):

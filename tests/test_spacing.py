@@ -151,7 +151,7 @@ def test_what_is_left_alone(answer: str) -> None:
     assert shown(answer) == expected.get(answer, answer.replace("@", ""))
 
 
-def test_what_is_dropped_is_told_as_an_ignored_character_is() -> None:
+def test_what_is_dropped_is_reported_as_an_ignored_character_is() -> None:
     answer = f"See {MARKER}. So (){MARKER} ({MARKER})!"
     events = tidied(parse(answer))
     assert source_text(events) == answer
@@ -177,7 +177,7 @@ def test_other_markers() -> None:
     assert shown(f"a (@{named.replace('.NET', ')')}") == "a ()"
 
 
-def test_markers_are_not_held_behind_anything_but_a_blank_or_bracket() -> None:
+def test_markers_are_not_held_after_anything_but_a_blank_or_bracket() -> None:
     stage, parser = Tidy(), CitationParser()
     assert stage.feed(parser.feed(f"word.{MARKER}"))[-1:] == parse(f"word.{MARKER}")[-1:]
     assert (stage.feed([""]), stage.held) == ([], "")
@@ -213,7 +213,7 @@ def test_misuse() -> None:
         Tidy().feed(["a", 1])  # type: ignore[list-item]
 
 
-def test_behind_a_resolver() -> None:
+def test_after_a_resolver() -> None:
     sources: dict[str, Source] = {}
     resolver = Resolver(sources)
     answer = f"a {MARKER} b \ue200cite\ue202so2 on {MARKER}."
@@ -224,7 +224,7 @@ def test_behind_a_resolver() -> None:
     assert [event.position for event in events if isinstance(event, Cited)] == [1, 4, len("a b so2 on")]
 
 
-def test_resolved_stays_behind_the_citation_it_is_of() -> None:
+def test_resolved_stays_after_the_citation_it_is_of() -> None:
     sources: dict[str, Source] = {}
     resolver, stage = Resolver(sources), Tidy()
     held = stage.feed(resolver.feed(parse(f"a {MARKER}")))

@@ -108,7 +108,7 @@ def test_what_is_handed_out_and_held_is_what_was_read(cut: int, sources: dict[st
     assert source_text(handed_out) == ANSWER
 
 
-def test_a_source_that_comes_late_is_told_of_before_the_next_event() -> None:
+def test_a_source_that_comes_late_is_reported_before_the_next_event() -> None:
     sources: dict[str, Source] = {}
     events: list[Any] = []
     for event in iter_events([*ANSWER], sources=sources, spacing="tidy"):
@@ -185,7 +185,7 @@ def test_what_makes_a_stage() -> None:
     assert new(stage.snapshot()).held == stage.held == f" {FIRST}"
 
 
-def test_words_that_a_later_stage_shows_are_no_removed_marker() -> None:
+def test_words_that_a_later_stage_shows_are_not_a_removed_marker() -> None:
     resolver = Resolver(SOURCES)
     answer = (
         f"is {PROSE}, {FIRST}. (\ue200cite\ue202turn0file0,) \ue200cite\ue202a1\ue202turn9x9, \ue200cite\ue202x1\ue201."

@@ -371,7 +371,7 @@ def test_json_that_stays_utf8_splits_no_line_of_any_reader() -> None:
     ],
     ids=["plain", "sources", "off", "links"],
 )
-def test_it_tells_what_it_holds_changed_and_found(name: str, options: Any) -> None:
+def test_it_says_what_it_holds_changed_and_found(name: str, options: Any) -> None:
     deltas = ["It ", MARKER[:5], MARKER[5:], "\ue200cite\ue202none1\ue201", "\ue202", "lasts.", MARKER[:9]]
     frames = [body([each], done=False) for each in objects_of(name, *deltas)]
     splice = Splice(**options)

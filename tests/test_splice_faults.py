@@ -45,7 +45,7 @@ def test_what_was_cut_ends_as_a_cut(name: str, stopped: bool) -> None:
 
 @every_api
 @pytest.mark.parametrize("rest", [b"data: [DONE]\n", b'data: {"choices', b": a comment", b"\n", b"data: {}\r"])
-def test_a_frame_that_was_cut_off_passes_behind_what_was_held(name: str, rest: bytes) -> None:
+def test_a_frame_that_was_cut_off_passes_after_what_was_held(name: str, rest: bytes) -> None:
     for pieces in ([begun(name, "It ") + rest], bytewise(begun(name, "It ") + rest)):
         seen = spliced(pieces)
         assert seen.endswith(rest)
@@ -120,7 +120,7 @@ def test_a_reason_to_finish_in_every_chunk() -> None:
         assert values(spliced(frames)) == cleaned("chat", values(data))
 
 
-def test_bytes_that_are_no_utf8_are_no_reason_to_stop() -> None:
+def test_bytes_that_are_not_utf8_are_no_reason_to_stop() -> None:
     data = body(streamed(["a?b", TEXT])).replace(b"a?b", b"a\xffb")
     assert values(spliced([data])) == cleaned("chat", values(data))
 
@@ -144,7 +144,7 @@ LONG = {
 
 
 @pytest.mark.parametrize("piece", LONG.values(), ids=LONG)
-def test_what_is_too_long_is_a_named_error_behind_what_was_held(piece: bytes) -> None:
+def test_what_is_too_long_is_a_named_error_after_what_was_held(piece: bytes) -> None:
     splice = Splice(max_line=50_000)
     seen, error = splice.feed(begun("chat", TEXT)), None
     for _ in range(99):
@@ -308,12 +308,12 @@ def test_a_marker_whose_end_repeats_without_end_waits_no_more_than_a_line() -> N
     ],
     ids=str,
 )
-def test_a_wrong_option_is_told_at_once(options: Any, error: type[Exception], message: str) -> None:
+def test_a_wrong_option_is_reported_at_once(options: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         Splice(**options)
 
 
-def test_feeding_what_is_no_bytes_or_behind_the_end_is_told() -> None:
+def test_feeding_what_is_not_bytes_or_after_the_end_is_misuse() -> None:
     splice = Splice(sources={"turn0file1": Source("turn0file1")})
     plain = body([chunk(choice("It "))], done=False)
     assert splice.feed(plain) is plain
@@ -326,7 +326,7 @@ def test_feeding_what_is_no_bytes_or_behind_the_end_is_told() -> None:
         splice.feed(b"")
 
 
-def test_a_source_that_is_none_is_told() -> None:
+def test_what_is_not_a_source_is_misuse() -> None:
     wrong: Any = {"turn0file1": "a text"}
     with pytest.raises(TypeError, match="must hold a Source"):
         spliced([body(streamed([TEXT]))], sources=wrong)

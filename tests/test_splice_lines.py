@@ -87,7 +87,7 @@ def test_a_part_of_a_frame_is_not_taken_for_whole_frames(name: str) -> None:
 
 
 @every_api
-def test_an_end_is_no_error_unless_it_is_said_to_be(name: str) -> None:
+def test_an_end_is_not_an_error_unless_it_is_said_to_be(name: str) -> None:
     unclosed = choice("lasts \ue200cite\ue202turn0file1")
     going_on = [chunk(choice("It ")), chunk(choice(finish_reason="stop")), chunk(unclosed)]
     objects = going_on if name == "chat" else objects_of(name, *DELTAS)[:-1]
@@ -142,7 +142,7 @@ def test_nothing_is_fed_to_a_closed_splice(name: str) -> None:
 
 
 @every_api
-def test_what_is_too_long_is_told_again_and_nothing_passes_behind_it(name: str) -> None:
+def test_what_is_too_long_is_reported_again_and_nothing_passes_after_it(name: str) -> None:
     frame = b"data: " + json.dumps(objects_of(name, "It ")[0]).encode() + b"\n\n"
     splice = Splice(max_line=len(frame))
     for _ in range(3):
@@ -232,7 +232,7 @@ def test_a_plain_event_is_not_looked_at_closely(marker: str, monkeypatch: pytest
 
 
 @every_api
-def test_a_line_that_is_no_field_hides_no_marker(name: str) -> None:
+def test_a_line_that_is_not_a_field_hides_no_marker(name: str) -> None:
     frames = [b"data: " + json.dumps(each).encode() + b"\n\n" for each in objects_of(name, *["It "] * 4, *DELTAS)]
     begun = len(frames) // 3
     for odd in ("\ue200\n\n", "\ue200cite\n\n", "\n\n", "\n\n\n\n", "id: 7\n\n"):
@@ -260,7 +260,7 @@ def test_what_only_looks_like_a_marker_is_not_read(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("closing", [True, False])
-def test_a_line_that_is_too_long_is_no_end(closing: bool) -> None:
+def test_a_line_that_is_too_long_is_not_an_end(closing: bool) -> None:
     unclosed = choice("lasts \ue200cite\ue202turn0file1")
     going_on = [chunk(choice("It ")), chunk(choice(finish_reason="stop")), chunk(unclosed)]
     wire = b"".join(b"data: " + json.dumps(each).encode() + b"\n\n" for each in going_on)
@@ -417,7 +417,7 @@ def test_log_probabilities_of_pieces_that_are_the_same_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize("frame", ["event: a\r\n: c\r\ndata: {}\r\n\r\n", "data: {}\r\n: c\r\n: d\r\ndata: 1\r\n\r\n"])
-def test_an_lf_that_comes_late_behind_a_comment_ends_no_frame(frame: str) -> None:
+def test_an_lf_that_comes_late_after_a_comment_ends_no_frame(frame: str) -> None:
     data = frame.encode()
     expected = SSEDecoder().feed(data)
     for at in range(len(data)):

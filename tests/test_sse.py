@@ -57,7 +57,7 @@ def test_a_reader_gets_back_what_was_written(data: str, event: str | None, id: s
     assert not fields
 
 
-def test_line_breaks_that_are_no_line_ends_stay_in_their_line() -> None:
+def test_line_breaks_that_are_not_line_ends_stay_in_their_line() -> None:
     assert encode("a\u2028b\u2029c\x85d\x0be").count(b"data:") == 1
 
 
@@ -74,7 +74,7 @@ def test_a_line_end_in_event_or_id_is_misuse(end: str) -> None:
 
 
 @pytest.mark.parametrize("data", [None, b"x", 5, {"a": 1}], ids=repr)
-def test_data_that_is_no_text_is_misuse(data: Any) -> None:
+def test_data_that_is_not_text_is_misuse(data: Any) -> None:
     with pytest.raises(TypeError, match=f"^data: must be a str, not {type(data).__name__}; .* encode_json$"):
         encode(data)
 

@@ -225,7 +225,7 @@ def test_only_one_byte_order_mark_and_only_at_the_start() -> None:
     assert decoder.close() == BOM[:2]
 
 
-def test_an_id_with_nul_and_a_retry_that_is_no_number_are_ignored() -> None:
+def test_an_id_with_nul_and_a_retry_that_is_not_a_number_are_ignored() -> None:
     decoder = SSEDecoder()
     (event,) = decoder.feed(b"id: 1\nid: 2\0\nretry: 10\nretry: 1e3\nretry\nretry: \xd9\xa3\ndata\n\n")
     assert (event.id, event.retry) == (decoder.last_event_id, decoder.retry) == ("1", 10)
@@ -298,7 +298,7 @@ def test_feeding_a_closed_decoder_is_misuse() -> None:
             decoder.feed(data)
 
 
-def test_what_is_no_bytes_is_misuse_and_changes_nothing() -> None:
+def test_what_is_not_bytes_is_misuse_and_changes_nothing() -> None:
     decoder = SSEDecoder()
     wrong: Any
     for part in (b"", b"data: 1\n\n", b"data: 2", b"\n\n"):
@@ -368,12 +368,12 @@ def test_the_default_limit_lets_a_line_of_sixteen_mebibytes_through_and_no_more(
         decoder.feed(b"x")
 
 
-def test_a_byte_order_mark_is_no_line() -> None:
+def test_a_byte_order_mark_is_not_a_line() -> None:
     assert read(SSEDecoder(max_line=1), [BOM[:2], BOM[2:], b"d\n\n"]) == []
 
 
 @pytest.mark.parametrize("limit", [0, -1, None, 1.5, "1"])
-def test_a_limit_that_is_none_is_misuse(limit: Any) -> None:
+def test_a_wrong_limit_is_misuse(limit: Any) -> None:
     with pytest.raises(ValueError, match=r"^max_line: must be a number of at least 1 byte, not "):
         SSEDecoder(max_line=limit)
 

@@ -148,13 +148,13 @@ def test_without_something_to_close_no_anyio_is_needed(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("given", [None, 1, object(), AsyncChunks()])
-def test_what_is_no_iterable_is_refused_at_once(given: Any) -> None:
+def test_what_is_not_an_iterable_is_refused_at_once(given: Any) -> None:
     with pytest.raises(TypeError, match=r"^chunks: must be an iterable, not .*aiter_events"):
         iter_events(given)
 
 
 @pytest.mark.parametrize("given", [None, 1, object(), DELTAS, "text"])
-def test_what_is_no_async_iterable_is_refused_at_once(given: Any) -> None:
+def test_what_is_not_an_async_iterable_is_refused_at_once(given: Any) -> None:
     with pytest.raises(TypeError):
         aiter_events(given)
 
@@ -178,7 +178,7 @@ def test_a_bad_option_is_refused_at_once_and_the_source_is_left_alone() -> None:
 @pytest.mark.parametrize(
     ("name", "value"), [("text", "delta"), ("text", 1), ("complete", None), ("complete", 1), ("complete", "yes")]
 )
-def test_what_is_no_function_is_refused_at_once_and_by_name(name: str, value: Any) -> None:
+def test_what_is_not_a_function_is_refused_at_once_and_by_name(name: str, value: Any) -> None:
     source, async_source = Closable(), Aclosable()
     with pytest.raises(TypeError, match=rf"^{name}: "):
         iter_events(source, **{name: value})
@@ -194,7 +194,7 @@ WRONG = [None, 1, b"bytes", ["a"]]
 @pytest.mark.parametrize("before", [[], ["text"], ["\ue200ci"], [OPEN], ["[["]])
 @pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.parametrize("text", [None, lambda chunk: chunk])
-def test_a_delta_that_is_no_str_is_an_error(wrong: Any, before: list[str], text: Any) -> None:
+def test_a_delta_that_is_not_a_str_is_an_error(wrong: Any, before: list[str], text: Any) -> None:
     source = Closable([*before, wrong, "more"])
     stream: EventStream = iter_events(source, text=text)
     if text and wrong is None:
@@ -209,7 +209,7 @@ def test_a_delta_that_is_no_str_is_an_error(wrong: Any, before: list[str], text:
 @on_both_backends
 @pytest.mark.parametrize("before", [[], ["text"], [OPEN]])
 @pytest.mark.parametrize("wrong", WRONG)
-async def test_an_async_delta_that_is_no_str_is_an_error(wrong: Any, before: list[str]) -> None:
+async def test_an_async_delta_that_is_not_a_str_is_an_error(wrong: Any, before: list[str]) -> None:
     source = Aclosable([*before, wrong, "more"])
     stream = aiter_events(source)
     with pytest.raises(TypeError):
@@ -342,7 +342,7 @@ async def test_a_cancelled_consumer_loses_nothing_of_a_delta(count: int) -> None
 
 @pytest.mark.parametrize("before", [[], ["\ue200ci"]])
 @pytest.mark.parametrize("chunk", [None, 5, b"a", ["a"]], ids=repr)
-def test_a_chunk_that_is_no_delta_is_refused_with_advice(before: list[str], chunk: Any) -> None:
+def test_a_chunk_that_is_not_a_delta_is_refused_with_advice(before: list[str], chunk: Any) -> None:
     with pytest.raises(TypeError, match=f"^delta: must be a str, not {type(chunk).__name__}; .*text="):
         list(iter_events([*before, chunk]))
     with pytest.raises(TypeError, match=f"^delta: must be a str, not {type(chunk or 1).__name__}; .*text="):
@@ -350,7 +350,7 @@ def test_a_chunk_that_is_no_delta_is_refused_with_advice(before: list[str], chun
 
 
 @on_both_backends
-async def test_an_async_chunk_that_is_no_delta_is_refused_with_advice() -> None:
+async def test_an_async_chunk_that_is_not_a_delta_is_refused_with_advice() -> None:
     with pytest.raises(TypeError, match=r"^chunks: must be an asynchronous iterable, not list; .*iter_events"):
         aiter_events(cast("Any", []))
     with pytest.raises(TypeError, match=r"^delta: must be a str, not bytes; .*text="):

@@ -174,7 +174,7 @@ def test_a_generator_is_closed() -> None:
     assert closed == [True]
 
 
-def test_what_is_held_can_be_read_behind_close() -> None:
+def test_what_is_held_can_be_read_after_close() -> None:
     stream = iter_events(Closable(["\ue202", OPEN, "\ue202", "more"]))
     next(stream)
     stream.close()

@@ -405,7 +405,7 @@ def test_a_stream_that_is_open_at_the_end_is_cut() -> None:
 
 
 @pytest.mark.parametrize("end", ["the client leaves", "the server stops"])
-def test_half_a_request_is_no_error_of_the_server(caplog: pytest.LogCaptureFixture, end: str) -> None:
+def test_half_a_request_is_not_an_error_of_the_server(caplog: pytest.LogCaptureFixture, end: str) -> None:
     request = b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 99\r\nexpect: 100-continue\r\n\r\n"
     with serve("Never said.") as running:
         client = socket.create_connection((urlsplit(running.base_url).hostname, urlsplit(running.base_url).port), 10)
@@ -477,7 +477,7 @@ def test_wrong_answers_are_misuse() -> None:
 
 
 @pytest.mark.parametrize("error", [OSError("no sockets today"), SystemExit(3)], ids=repr)
-def test_a_start_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+def test_a_start_that_fails_is_reported(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     async def startup(*_: object, **__: object) -> None:
         raise error
 
@@ -490,7 +490,7 @@ def test_a_start_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, error: Base
 
 
 @pytest.mark.parametrize(("phase", "limits"), [("startup", ["_START", "_STOP"]), ("shutdown", ["_STOP"])])
-def test_a_start_or_stop_that_hangs_is_told(monkeypatch: pytest.MonkeyPatch, phase: str, limits: list[str]) -> None:
+def test_a_start_or_stop_that_hangs_is_reported(monkeypatch: pytest.MonkeyPatch, phase: str, limits: list[str]) -> None:
     running_before = set(threads())
     released = threading.Event()
     original = getattr(uvicorn.Server, phase)

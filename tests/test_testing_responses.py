@@ -159,7 +159,7 @@ async def test_the_async_helper_gathers_the_same(async_client: AsyncOpenAI) -> N
     assert final.output_text == answer.text
 
 
-def test_reasoning_comes_first_and_is_no_answer(client: OpenAI) -> None:
+def test_reasoning_comes_first_and_is_not_the_answer(client: OpenAI) -> None:
     events = list(client.responses.create(model="reasoned", input=QUESTION, stream=True))
     types = [event.type for event in events]
     start, end = types.index("response.output_item.added"), types.index("response.output_item.done")

@@ -62,7 +62,7 @@ def test_the_parts_are_the_text_with_each_citation_at_its_place(text: str, cuts:
 
 
 @given(answers, cuts)
-def test_each_source_comes_once_in_front_of_its_first_citation(text: str, cuts: list[int]) -> None:
+def test_each_source_comes_once_before_its_first_citation(text: str, cuts: list[int]) -> None:
     known: list[str] = []
     for part in ui_message([event for events in feeds(text, cuts) for event in events])["parts"]:
         if part["type"].startswith("source-"):

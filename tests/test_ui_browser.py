@@ -195,7 +195,7 @@ def test_events_that_are_not_known_are_passed_over(browser: Browser, site: Site,
     assert browser("problems") == []
 
 
-def test_what_comes_behind_the_end_is_not_waited_for(browser: Browser, site: Site) -> None:
+def test_what_comes_after_the_end_is_not_waited_for(browser: Browser, site: Site) -> None:
     sent = parts(["A"], SOURCES)
     site.serve([b"".join(sent), b": more"])  # which never comes
     browser("open", url=site.url)

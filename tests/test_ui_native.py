@@ -69,7 +69,7 @@ def test_the_events_or_the_patches_may_be_left_out() -> None:
     assert {name for name, _ in sent(fed, patches=False)} == names - {"patch"}
 
 
-def test_the_patches_stand_behind_what_they_show() -> None:
+def test_the_patches_stand_after_what_they_show() -> None:
     names = [name for name, _ in sent([["a"], [" b"], []])]
     assert names == ["start", "text", "patch", "text", "patch", "end"]
 

@@ -212,7 +212,7 @@ def ended(encoder: Encoder, *, error: str = "") -> bytes:
     return b"".join([*feed, *(encoder.fail(error) if error else encoder.close(complete=False))])
 
 
-def test_a_completion_that_is_not_complete_is_none_to_node(read: Readers) -> None:
+def test_a_completion_that_is_not_complete_is_not_one_to_node(read: Readers) -> None:
     with pytest.raises(ScriptError, match="missing finish_reason"):
         read("chat-stream", body=ended(OpenAIChatEncoder()))
     assert len(read("chat-create", body=ended(OpenAIChatEncoder()))) == 2

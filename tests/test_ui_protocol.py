@@ -48,7 +48,7 @@ def test_an_error_is_at_least_an_end_that_is_none() -> None:
     assert Lines().fail("secret") == [b"id: 0\ndata: {}\n\n", b'id: 1\ndata: {"complete":false}\n\n']
 
 
-def test_an_error_may_stand_behind_the_frames_of_another_encoder() -> None:
+def test_an_error_may_stand_after_the_frames_of_another_encoder() -> None:
     encoder = Lines()
     encoder.skip(7)
     assert encoder.fail("dead") == [b'id: 7\ndata: {"complete":false}\n\n']
@@ -77,14 +77,14 @@ def test_what_writes_text_writes_what_is_fed(make: Callable[[], Encoder], text: 
     assert written.write is None
 
 
-def test_nothing_writes_text_alone_where_patches_stand_behind_it() -> None:
+def test_nothing_writes_text_alone_where_patches_stand_after_it() -> None:
     encoder = NativeEncoder()
     encoder.feed(["a"])
     assert encoder.write is None
 
 
 @pytest.mark.parametrize("events", ["text", 1])
-def test_events_are_no_text(events: Iterable[ResolvedEvent]) -> None:
+def test_events_are_not_text(events: Iterable[ResolvedEvent]) -> None:
     encoder = Lines()
     with pytest.raises(TypeError, match="events"):
         encoder.feed(events)
@@ -122,7 +122,7 @@ def test_a_protocol_is_named_in_three_ways() -> None:
         (dict, TypeError, "not dict"),
     ],
 )
-def test_what_is_no_protocol(protocol: Protocol, error: type[Exception], what: str) -> None:
+def test_what_is_not_a_protocol(protocol: Protocol, error: type[Exception], what: str) -> None:
     with pytest.raises(error, match=what):
         new_encoder(protocol)
 

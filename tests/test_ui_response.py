@@ -99,7 +99,7 @@ async def test_each_message_holds_the_frames_of_one_event_and_the_last_ends_the_
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("protocol", get_args(ProtocolName))
-async def test_an_empty_text_is_no_frame_more_than_it_is_to_the_encoder(protocol: ProtocolName) -> None:
+async def test_an_empty_text_is_no_frame_unless_it_is_to_the_encoder(protocol: ProtocolName) -> None:
     client, encoder, events = Client(), new_encoder(protocol), ["", "a", "", "b", ""]
     await client.call(sse_response(events, protocol=protocol))
     frames = [encoder.feed([]), *(encoder.feed([event]) for event in events), encoder.close()]
@@ -205,7 +205,7 @@ async def test_others_are_complete_unless_it_is_said(complete: bool) -> None:
 @pytest.mark.anyio
 @every_protocol
 @pytest.mark.parametrize("told", [None, "yes", 1, ZeroDivisionError()])
-async def test_what_tells_whether_an_answer_is_complete_must_tell_that(protocol: ProtocolName, told: Any) -> None:
+async def test_what_says_whether_an_answer_is_complete_must_say_that(protocol: ProtocolName, told: Any) -> None:
     """As an asynchronous function does not. The answer has an end nevertheless."""
 
     def tell() -> bool:
@@ -223,7 +223,7 @@ async def test_what_tells_whether_an_answer_is_complete_must_tell_that(protocol:
 
 
 @pytest.mark.anyio
-async def test_an_error_is_told_in_the_protocols_way_and_raised_behind_the_end() -> None:
+async def test_an_error_is_reported_in_the_protocols_way_and_raised_after_the_end() -> None:
     for on_error, message in ((None, "The answer broke off."), (lambda error: f"So: {error}", "So: It failed.")):
         upstream, client = Upstream("A", error=ValueError("It failed.")), Client()
         with pytest.raises(ValueError, match="It failed"):
@@ -275,7 +275,7 @@ async def test_a_task_that_was_cancelled_is_an_error_of_who_waits_for_it(anyio_b
 
 @pytest.mark.anyio
 @every_protocol
-async def test_what_tells_of_an_error_may_fail_itself(protocol: ProtocolName) -> None:
+async def test_what_reports_an_error_may_fail_itself(protocol: ProtocolName) -> None:
     bodies = []
     for on_error in (None, lambda error: f"So: {error.code}"):
         client, make = Client(), ENCODERS[protocol]
@@ -294,7 +294,7 @@ async def test_what_tells_of_an_error_may_fail_itself(protocol: ProtocolName) ->
 @pytest.mark.anyio
 @every_protocol
 @pytest.mark.parametrize("told", [None, 404, b"So.", ["So."], BaseException("So.")])
-async def test_what_tells_of_an_error_gives_a_string(protocol: ProtocolName, told: Any) -> None:
+async def test_what_reports_an_error_gives_a_string(protocol: ProtocolName, told: Any) -> None:
     client, encoder = Client(), ENCODERS[protocol]()
     with pytest.raises(ValueError, match="It failed") as raised:
         await client.call(
@@ -317,7 +317,7 @@ async def test_a_request_that_fails_is_an_error_of_the_answer(peer: Peer) -> Non
 
 
 @pytest.mark.anyio
-async def test_what_is_no_event_is_an_error(anyio_backend: str) -> None:
+async def test_what_is_not_an_event_is_an_error(anyio_backend: str) -> None:
     client = Client()
     with pytest.raises(TypeError, match="events"):
         await client.call(sse_response(Upstream("A", 1), protocol="ai-sdk"))  # type: ignore[arg-type]
@@ -472,7 +472,7 @@ async def test_a_comment_that_is_not_taken_holds_the_next_frames_back() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_server_that_tells_by_a_comment_that_the_client_left_is_believed() -> None:
+async def test_a_server_that_says_by_a_comment_that_the_client_left_is_believed() -> None:
     upstream = Upstream("A", stops=True)
 
     class Gone(Client):

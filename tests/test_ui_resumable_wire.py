@@ -110,7 +110,7 @@ async def test_the_end_of_the_block_ends_the_answers(caplog: pytest.LogCaptureFi
 
 
 @pytest.mark.anyio
-async def test_an_error_is_logged_and_told(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_error_is_logged_and_reported(caplog: pytest.LogCaptureFixture) -> None:
     async with Resumable(on_error=lambda error: f"Sorry: {error}") as answers:
         await answers.start("a", Answer(["A"], error=OSError("reset")))
         assert b'"error":"Sorry: reset"' in (await get(answers, "a"))[1]
@@ -124,7 +124,7 @@ async def test_an_error_is_logged_and_told(caplog: pytest.LogCaptureFixture) -> 
 
 
 @pytest.mark.anyio
-async def test_what_tells_of_an_error_may_fail_itself(caplog: pytest.LogCaptureFixture) -> None:
+async def test_what_reports_an_error_may_fail_itself(caplog: pytest.LogCaptureFixture) -> None:
     def fail(_: Exception) -> str:
         raise KeyError
 
@@ -174,7 +174,7 @@ async def test_a_store_that_cannot_be_reached(
 
 
 @pytest.mark.parametrize("store", ["redis://localhost", 5, object()], ids=str)
-def test_what_is_no_store_is_refused(store: Any) -> None:
+def test_what_is_not_a_store_is_refused(store: Any) -> None:
     with pytest.raises(TypeError, match=rf"^store: must be a Store, .* not {type(store).__name__}$"):
         Resumable(store)
 

@@ -77,7 +77,7 @@ def test_where_a_document_is_cut(text: str, size: int, expected: list[str]) -> N
     assert blocks(text, size) == expected
 
 
-def test_a_blank_line_in_code_is_no_end_of_a_paragraph_but_for_markdown() -> None:
+def test_a_blank_line_in_code_ends_a_paragraph_unless_it_is_markdown() -> None:
     text = textwrap.dedent("""\
         Before.
 

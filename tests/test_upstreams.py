@@ -223,7 +223,7 @@ def test_texts_may_stand_on_both_sides_of_a_tool_call(aimock: Aimock) -> None:
     assert [event.output_index for event in events if event.type == "response.output_text.done"] == [0, 2]
 
 
-def test_choices_come_one_behind_the_other(llmock: Llmock) -> None:
+def test_choices_come_one_after_the_other(llmock: Llmock) -> None:
     with client_of(llmock) as client:
         chunks = list(
             client.chat.completions.create(
@@ -252,7 +252,7 @@ def test_a_connection_cut_in_a_marker_is_an_error(aimock: Aimock, api: Api, read
 @every_reader
 @every_api
 @pytest.mark.parametrize("fault", ERRORS)
-def test_how_a_stream_breaks_off_behind_two_words(llmock: Llmock, api: Api, reader: Read, fault: Fault) -> None:
+def test_how_a_stream_breaks_off_after_two_words(llmock: Llmock, api: Api, reader: Read, fault: Fault) -> None:
     model = llmock.answer(TEXT, fault=fault, after_chunks=api.opening + 2)
     received = reader(llmock, api, model, 1.0 if fault == "stall" else PATIENCE)
     assert len(received.items) == api.opening + 2
@@ -277,7 +277,7 @@ def test_a_stream_that_stalls_can_be_left(aimock: Aimock, api: Api) -> None:
     assert stream.response.is_closed
 
 
-def test_only_the_helper_for_responses_tells_of_a_silent_end(llmock: Llmock) -> None:
+def test_only_the_helper_for_responses_reports_a_silent_end(llmock: Llmock) -> None:
     model = llmock.answer(TEXT, fault="truncate", after_chunks=6)
     with client_of(llmock) as client:
         with client.chat.completions.stream(model=model, messages=ASK) as chat:
@@ -290,7 +290,7 @@ def test_only_the_helper_for_responses_tells_of_a_silent_end(llmock: Llmock) -> 
                 response.get_final_response()
 
 
-def test_an_answer_that_is_no_stream_gives_nothing(aimock: Aimock) -> None:
+def test_an_answer_that_is_not_a_stream_gives_nothing(aimock: Aimock) -> None:
     model = aimock.answer(TEXT, chaos={"malformedRate": 1})
     assert read(aimock, CHAT, model) == Received([], None)
     assert read(aimock, RESPONSES, model) == Received([], None)
