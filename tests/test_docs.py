@@ -14,6 +14,8 @@ from tests.machine import diagram, table
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
+FOLDERS = ["benchmarks", "docs", "examples", "streamcite"]
+TEXTS = [*DOCS.parent.glob("*.md"), *(path for name in FOLDERS for path in (DOCS.parent / name).rglob("*.md"))]
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # After each block of a page, so that it is known what printed what.
 END = "\x1eend of block\x1e\n"
@@ -90,3 +92,19 @@ def test_the_machine_is_that_of_the_parser() -> None:
 def test_every_page_is_in_the_menu() -> None:
     menu = (DOCS.parent / "mkdocs.yml").read_text("utf-8")
     assert [page for page in PAGES if page.relative_to(DOCS).as_posix() not in menu] == []
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)\s]+)\)", FENCED.sub("", page.read_text("utf-8")))
+    led = [
+        (page.parent / path if path else page, anchor) for path, _, anchor in (link.partition("#") for link in links)
+    ]
+    assert [path for path, _ in led if not path.exists()] == []
+    assert [anchor for path, anchor in led if anchor and anchor not in anchors(path)] == []
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link into a page may name: its headings."""
+    headings = re.findall(r"^#+ (.*)", FENCED.sub("", page.read_text("utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\s-]", "", heading).lower().replace(" ", "-") for heading in headings}
