@@ -52,7 +52,7 @@ def figures(
         answers: how many answers at once there are, each with up to four readers.
         outage: how long it is until Redis goes away again, in seconds.
         silence: after how many seconds an upstream that sends nothing counts as gone.
-        lease: how long an answer waits for Redis, or its readers for who writes it, in seconds.
+        lease: how long an answer waits for Redis, or its readers for its writer, in seconds.
 
     Raises:
         ModuleNotFoundError: `redis-server` is not installed.

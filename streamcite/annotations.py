@@ -31,7 +31,7 @@ Shape: TypeAlias = Callable[[Iterable[Source], int], list[Annotation]]
 # What an annotation holds beside what the API knows, under a name that is nobody else's.
 DETAILS = "streamcite"
 
-# What counts in the text, by the type of an annotation. The index of a file_path is no offset.
+# What counts in the text, by the type of an annotation. The index of a file_path is not an offset.
 _OFFSETS = {
     "url_citation": ("start_index", "end_index"),
     "container_file_citation": ("start_index", "end_index"),
@@ -50,8 +50,8 @@ class AnnotationOptions:
         details: whether the annotations of a response also say, under the name `DETAILS`, what the APIs do not know.
 
     Raises:
-        TypeError: ``sources`` is no mapping.
-        ValueError: ``annotations`` or ``unit`` is none of those named.
+        TypeError: ``sources`` is not a mapping.
+        ValueError: ``annotations`` or ``unit`` is not one of those named.
     """
 
     sources: Mapping[str, Source] | None = None
@@ -126,12 +126,12 @@ class CleanOffsets:
     def __init__(self, unit: Unit = "codepoint") -> None:
         self._size = size_in(unit)
         self._raw = self._clean = 0
-        self._starts: list[int] = []  # of all that is no text
+        self._starts: list[int] = []  # of all that is not text
         self._places: list[tuple[int, int, int]] = []  # its end, and where that and its start are in the clean text
         self._read = self._held = 0
 
     def catch_up(self, events: Sequence[Event], held: str = "") -> None:
-        """Learn what is new among all events so far, and what is held behind them."""
+        """Learn what is new among all events so far, and what is held after them."""
         self._held = self._size(held)
         for event in events[self._read :]:
             start, at = self._raw, self._clean

@@ -37,7 +37,7 @@ _HEAD = 2**13
 _NOT_WALKED = {"__pycache__", "node_modules"}
 # A page's text ends its lines as Windows does, and has a sign where a word was broken at the end of one.
 _PAGE = str.maketrans(dict.fromkeys("\r\ufffe\x02"))
-# What of a page of HTML is no part of its text. A form may be all of the page, so that only its fields are left out.
+# What of a page of HTML is not part of its text. A form may be all of the page, so that only its fields are left out.
 _NO_TEXT = {
     *("script", "style", "noscript", "template", "head", "nav", "svg", "iframe"),
     *("button", "select", "textarea", "datalist"),
@@ -124,7 +124,7 @@ def read_file(path: str | os.PathLike[str]) -> Iterator[Document]:
     """Read a file: a PDF page by page, any other as one document.
 
     What a file is, its first bytes and its suffix say. Text is UTF-8, UTF-16 with a byte order mark, or else
-    Windows-1252; a few bytes that are none are U+FFFD. A page of HTML says its encoding itself, and is given as
+    Windows-1252; a few invalid bytes are U+FFFD. A page of HTML says its encoding itself, and is given as
     Markdown, without scripts, fields of forms, navigation and what is marked as hidden. PDFium, which is C++, reads a
     PDF within this process: one that was made to do harm can take its memory.
 

@@ -423,7 +423,7 @@ def test_an_answer_that_is_too_large(before_peer: Served, peer: Peer) -> None:
     assert (response.status, json.loads(data)["error"]["code"]) == (502, "answer_too_large")
 
 
-# Who leaves, and who is slow
+# Clients that leave, and clients that are slow
 
 
 @every_api

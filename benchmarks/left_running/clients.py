@@ -1,4 +1,4 @@
-"""Who reads in the soak, whole, slowly, or not to the end: clients of a relay, and of answers that survive a reload."""
+"""The readers of the soak: clients of a relay, and of answers that survive a reload, some slow, some leaving early."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ class Load:
             progress: called now and then with the seconds that have passed, before this round and in it.
 
         Returns:
-            Who has read.
+            The clients that have read.
         """
         numbers, clients, passed = count(), Clients(), 0.0
         warm = min(seconds / 10, 10)

@@ -1,4 +1,4 @@
-"""What a relay counts, in the form that Prometheus reads. Of contents, and of who asks, it knows nothing.
+"""What a relay counts, in the form that Prometheus reads. Of contents and clients it knows nothing.
 
 What is at this moment (open streams, held characters, tasks) is read when somebody asks. A relay of several processes
 cannot read that of the others: each writes it down when a stream begins or ends and, while one is open, each second.

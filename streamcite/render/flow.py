@@ -16,22 +16,22 @@ _TOKEN = re.compile(
     r"(?P<end>\r\n|\r|\n)|(?P<tail>(?:\||\#{1,64})[ \t]{0,64})|(?P<run>`{1,64}|[*_~]{1,64})|(?P<cut>[ \t]{1,64})"
     r"|\\[^\r\n]|&#?[A-Za-z0-9]{1,31};|[\[\]()<>:&\\]|(?P<word>[^\r\n`\\|#*_~ \t\[\]()<>:&]{1,64})"
 )
-# What may be no more than the beginning of one of them, or is told by what is behind it.
+# What may be no more than the beginning of one of them, or is known by what follows it.
 _OPEN_END = re.compile(r"(?:\r|`{1,63}|\\|(?:\||\#{1,63})[ \t]{0,63}|[*_~]{1,63}|[<\[\]]|&#?[A-Za-z0-9]{0,31})\Z")
 _PLAIN = re.compile(r"[^\r\n`\\|#*_~\[\]()<>:&]+")
-# Behind these a link needs a blank in front of it, or it is an image, a reference or no link.
+# After these a link needs a blank before it, or it is an image, a reference or not a link.
 _APART = ("!", "]", "\\", "^")
 
 
 class Flow:
-    """Pass a text on, and draw in it what waits: where it waits, or behind what no link can stand in.
+    """Pass a text on, and draw in it what waits: where it waits, or after what no link can stand in.
 
     That is code of all kinds, a link, an address in pointed brackets, the end of emphasis, what a line begins with, the
     bar that ends the row of a table. Whether it is what it seems is known only later; until then what waits goes on
     waiting, while the text goes on.
 
     Args:
-        draw: gives what the next so many that wait are drawn as; it may be nothing.
+        draw: gives what the next that wait, as many as it is asked for, are drawn as; it may be nothing.
         minds: says whether a link needs a blank beside a character, though it is a link without.
         notes: whether it is footnotes that are drawn: what would be one of the text is made text.
     """
@@ -66,7 +66,7 @@ class Flow:
         return self._given_out()
 
     def close(self, list_of_sources: str = "") -> str:
-        """Read the end of the text, and put something behind it, in a block of its own."""
+        """Read the end of the text, and put something after it, in a block of its own."""
         self._read(final=True)
         lines, last = self._lines, self._last
         inline = (lines.content and lines.is_prose) or lines.is_item
@@ -142,7 +142,7 @@ class Flow:
         return cut
 
     def _take(self, token: re.Match[str], offset: int, behind: str) -> None:
-        """Pass a token on, with what waits in front of it or within it if that can be drawn there."""
+        """Pass a token on, with what waits before it or within it if that can be drawn there."""
         written, lines, inlines = token[0], self._lines, self._inlines
         if token.lastgroup == "end":
             self._end_line(written, offset)
@@ -168,7 +168,7 @@ class Flow:
         if not self._may_stand(written):
             return
         if token.lastgroup == "tail" and behind in ("", "\r", "\n"):
-            # It ends the row, and what stands behind it in no cell; or it ends the heading.
+            # It ends the row, and what stands after it is in no cell; or it ends the heading.
             if written[0] == "|" or (self._lines.is_heading and self._last.endswith((" ", "\t"))):
                 self._put_links(self._drawn(offset + len(written)), behind=" ")
         else:
@@ -178,7 +178,7 @@ class Flow:
             self._put_links(self._drawn(offset), behind=" " if apart else "")
 
     def _may_stand(self, written: str) -> bool:
-        """Say whether a link may stand in front of a token."""
+        """Say whether a link may stand before a token."""
         if not self._lines.is_prose or self._inlines.is_open or self._inlines.closes(written):
             return False
         return not (self._last.endswith("]") and written[0] in "([:")

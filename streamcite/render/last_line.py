@@ -24,7 +24,7 @@ TWO_ITEMS = re.compile(
     r"((?:\2|[0-9]{1,9}\3) +(?:\*{1,2})?[^\W\d_][^\x00-\x1f#|\x7f-\x9f\u2028\u2029\ufdd0]*)"
 )
 _PIPE = re.compile(r"(?<!\\)\|")
-# What is left of a heading ends so only where what closes it stands behind that.
+# What is left of a heading ends so only where what closes it stands after that.
 _CLOSED = re.compile(r"(?:\A|[ \t])#+\Z")
 # A last line of which nothing may be seen yet.
 HIDDEN = re.compile(r"(?:\A|\n)[ \t]*+(?:[\[!<\\`][^\n]*|[-=_*+#>|:~ \t]+)\Z")
@@ -53,7 +53,7 @@ def decided(source: str) -> str:
 def last_content(tokens: Sequence[Token]) -> tuple[Token | None, int]:
     """Give the token of the last content, and of which cell of its row it is, from 1; else 0.
 
-    There is no token of what looks like the end of the text, but stands in front of that: the content of a heading that
+    There is no token of what looks like the end of the text, but stands before that: the content of a heading that
     looks like what closes it, and that of a cell with an escaped pipe.
     """
     for index in range(len(tokens) - 1, -1, -1):

@@ -117,14 +117,14 @@ class OpenBlocks:
     def _find_cut(self, text: str, tokens: Sequence[Token]) -> Cut | None:
         source = self._source
         cut = None if HIDDEN.search(text) else find_cut(text, source.context, tokens, self._read_other)
-        # A line that is not seen yet may begin with a citation, which is seen in front of it.
+        # A line that is not seen yet may begin with a citation, which is seen before it.
         return cut if cut and not any(placed.offset >= cut.at for placed in source.citations) else None
 
     def _read_other(self, text: str) -> Sequence[Token]:
         return read_blocks(text, self._source.env)
 
     def _set_off(self, cut: Cut) -> None:
-        """Set what stands in front of a cut."""
+        """Set what stands before a cut."""
         source = self._source
         text = source.text[: cut.at]
         done = [placed for placed in source.citations if placed.offset < cut.at]
@@ -235,7 +235,7 @@ class OpenBlocks:
         self.is_behind_citation = bool(citations) and citations[-1].offset == len(text)
 
     def _show(self, html: str, *, goes_on: bool = False) -> str:
-        """Put HTML in the place of all that is not set; return what stands in front of where words go on."""
+        """Put HTML in the place of all that is not set; return what stands before the place where words go on."""
         before, *ends = html.split(HERE) if goes_on else [html]
         tail = self._tail
         tail.goes_on, tail.is_exact = len(ends) == 1 and before.rfind("<") <= before.rfind(">"), True

@@ -41,7 +41,7 @@ class OpenPiece:
     """Keep the HTML of one piece while it grows.
 
     Args:
-        env: what is defined in front of it (link references).
+        env: what is defined before it (link references).
         citations: those that stand in it already, by their offsets.
 
     Attributes:
@@ -122,7 +122,7 @@ class OpenPiece:
             is_last: whether no other piece follows.
 
         Returns:
-            The citations that stand behind it, where they stand from its end on.
+            The citations that stand after it, where they stand from its end on.
         """
         source = self._source
         text = text[source.cut_length :]
@@ -147,7 +147,7 @@ class OpenPiece:
             text = text[count:]
 
     def _begin_line(self, line: str, text: str) -> str:
-        """Read the source up to where the kind of its last line is known; return the text behind that."""
+        """Read the source up to where the kind of its last line is known; return the text after that."""
         whole = line + text
         ends = range(len(line) + 1, len(whole) + 1)
         undecided = bisect_left(ends, True, key=lambda end: not is_undecided(whole[:end]))
@@ -238,7 +238,7 @@ class OpenPiece:
         self.is_stale = False
         self._blocks.read(may_cut=may_cut)
 
-    # Places behind which a line is read by itself
+    # Places after which a line is read by itself
 
     def _look_for_place(self) -> None:
         """Go on without what is in front, if nothing is open here, or if it must be."""

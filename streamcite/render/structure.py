@@ -21,7 +21,8 @@ from streamcite.urls import is_safe_url
 if TYPE_CHECKING:
     from markdown_it.utils import EnvType  # not in all versions
 
-# What a sign may stand beside that is looked at closely: for each of so many in one block. More are told at its end.
+# What a sign may stand beside that is looked at closely: for each of this many in one block. More are placed at its
+# end.
 _MOST = 16
 _OPENING, _CLOSING, _WORD = re.compile(r"[*_~`\[(<!\\]+\Z"), re.compile(r"[*_~`\])>]+"), re.compile(r"\S*")
 _NEAR = 256

@@ -23,7 +23,7 @@ _TARGET = re.compile(r"\(\s*+(?:<[^<>\n]*+>?+|(?:[^\s()<\\]|\\.?+|\([^\s()]*+\)?
 _TITLE = re.compile(r"(?:\s+(?:\"[^\"]*\"?|'[^']*'?|\([^()]*\)?)?)?\Z")
 _TICKS = re.compile("`+")
 _ADDRESS = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*(?::[^>]*)?\Z|<\Z")
-# So many marks of emphasis open at once are no emphasis, but an answer that is hostile.
+# This many marks of emphasis open at once are not emphasis, but an attack.
 _DEEPEST = 8
 # A definition of a link reference begins so; what comes of it is not seen.
 _DEFINITION = re.compile(r"\[[^\[\]]*\]:?\s*\Z")
@@ -41,7 +41,7 @@ class Shown(NamedTuple):
     Attributes:
         text: what is seen of it.
         closing: what closes it.
-        whole: whether nothing that stands behind ``text`` was left out, so that words that follow are seen behind it.
+        whole: whether nothing that stands after ``text`` was left out, so that words that follow are seen after it.
     """
 
     text: str
@@ -59,7 +59,7 @@ def show(content: str, last: str = "") -> Shown:
 
     Args:
         content: without blanks at its end.
-        last: the character in front of it in the content of its block; none at the start of that.
+        last: the character before it in the content of its block; none at the start of that.
     """
     if not last and _DEFINITION.match(content):
         return Shown("", "", whole=False)
@@ -75,7 +75,7 @@ class _Reader:
         self._opened: list[_Run] = []
         self._brackets: list[tuple[int, int]] = []  # the number of the part, and of the runs that were open
         self._whole = True
-        self._no_target = 0  # in front of this no link begins that may go on to the end
+        self._no_target = 0  # before this no link begins that may go on to the end
 
     def read(self) -> Shown:
         while found := _MARKUP.search(self._content, self._position):
@@ -187,7 +187,7 @@ class _Reader:
 def _closed(text: str, opened: list[_Run], whole: bool) -> Shown:
     shown = text.rstrip()
     whole = whole and shown == text
-    while opened and shown.endswith(opened[-1].marker):  # nothing stands behind what opens it
+    while opened and shown.endswith(opened[-1].marker):  # nothing stands after what opens it
         run = opened.pop()
         shown, whole = shown.removesuffix(run.marker * run.length).rstrip(), False
         if shown.endswith(run.marker):
@@ -230,7 +230,7 @@ def moved(offsets: Iterable[int], text: str, shown: str) -> list[int]:
         while position < offset and at < len(shown):
             at += text[position] == shown[at]
             position += 1
-        places.append(min(offset, at))  # one in front of the content stays there
+        places.append(min(offset, at))  # one before the content stays there
     return places
 
 

@@ -1,4 +1,4 @@
-"""What has ended the reading of an answer: an error of where it comes from, or a cancellation of who reads it."""
+"""What has ended the reading of an answer: an error of where it comes from, or a cancellation of its reader."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def failure_of(error: BaseException) -> Exception:
     cancelled who reads it. That is an error like others: its readers wait, and are to be told of it.
 
     Raises:
-        BaseException: what was caught is not the answer's, but a cancellation of who reads it, or an interrupt.
+        BaseException: what was caught is not the answer's, but a cancellation of its reader, or an interrupt.
     """
     if isinstance(error, Exception):
         return error

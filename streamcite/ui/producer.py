@@ -67,7 +67,7 @@ async def produce(
 
 
 class _Producer:
-    """Who writes one stream."""
+    """The writer of one stream."""
 
     def __init__(self, store: Store, key: str, encoder: Encoder, grace: float | None) -> None:
         self._store = store

@@ -58,7 +58,7 @@ class StreamLost(StreamNotFound):
 
 
 class StreamEnded(StoreError):
-    """Raised to who writes a stream where it has ended, or is no longer theirs: nothing can be written any more."""
+    """Raised to the writer of a stream where it has ended, or is no longer theirs: nothing can be written any more."""
 
 
 class StreamTooLong(StoreError):
