@@ -108,7 +108,9 @@ def test_what_is_seen_does_not_depend_on_the_cuts(text: str, cuts: list[int]) ->
 # What a line ends with may look like the content that stands in front of it, or be no part of that; and what begins a
 # link may not be seen, wherever a citation stands.
 AMBIGUOUS = st.text("# |-\\a1)\n[\u3000\x1b", max_size=12) | st.lists(
-    st.sampled_from(("[", "![", "](", "](http://a", ")", " ", "a", "!", "*", "<", "`", "\x1b", cite("t1"), cite("x"))),
+    st.sampled_from(
+        ("[", "![", "](", "](http://a", ")", " ", "a", "!", "*", "<", "`", "\x1b", "\\", ":", cite("t1"), cite("x"))
+    ),
     max_size=10,
 ).map("".join)
 
@@ -118,6 +120,7 @@ AMBIGUOUS = st.text("# |-\\a1)\n[\u3000\x1b", max_size=12) | st.lists(
 @example("> ## # ##\t##\n", [4])
 @example("|-\n--\n", [])
 @example("|a|\n|-|\n|\\|", [])
+@example(f"\\{cite('x')}\\:", [-2])
 @example("|![|\n", [4])
 @example("* |\n1)|", [])
 @example("-||\n-|-\n0)|", [])

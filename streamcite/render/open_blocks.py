@@ -221,7 +221,9 @@ class OpenBlocks:
         line = base.rpartition("\n")[2]
         if MARKS.fullmatch(line + shown.text) or content[0] != shown.text[:1]:
             shown = Shown("", "", whole=False)
-        here = HERE if shown.whole and "]:" not in text else ""
+        # Of a citation behind a backslash what follows the next one may say where it stands.
+        is_escaped = any(text.startswith("\\", placed.offset - 1) for placed in citations if placed.offset > len(base))
+        here = HERE if shown.whole and "]:" not in text and not is_escaped else ""
         places = moved((placed.offset - len(base) for placed in citations), content, shown.text)
         placed_so = [replace(placed, offset=place + len(base)) for placed, place in zip(citations, places, strict=True)]
         if not shown.text and is_undecided(line):  # nothing is seen of it yet
