@@ -49,6 +49,23 @@ def test_every_comment_passes_once_however_it_is_cut(name: str, frame: str, end:
 
 @every_api
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    "frame", ["data: {}\n: ping\n\n", "event: a\n: ping\n: ping\ndata: {}\n\n", ": ping\ndata: {}\n\n"]
+)
+def test_a_byte_order_mark_stays_in_front_of_comments(name: str, frame: str, end: str) -> None:
+    first, *others = objects_of(name, *DELTAS)
+    begun = b"\xef\xbb\xbf" + frame.replace("{}", json.dumps(first)).replace("\n", end).encode()
+    wire = begun + body(others)
+    for pieces in ([wire], bytewise(wire), *(in_pieces(wire, [at]) for at in range(0, len(begun), 7))):
+        seen = spliced(pieces)
+        assert seen.startswith(b"\xef\xbb\xbf")
+        assert values(seen) == cleaned(name, values(wire))
+    # Where it is not at the start it is part of a line.
+    assert values(spliced([b": ping\n\n", wire])) == cleaned(name, values(b"\n" + wire))
+
+
+@every_api
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("options", [{}, {"sources": SOURCES}, {"sources": SOURCES, "render": "links"}], ids=len)
 @pytest.mark.parametrize("deltas", [["It "] * 9, DELTAS, [*["It "] * 9, *DELTAS, *["So "] * 9, MARKER]], ids=len)
 def test_events_are_counted_however_they_are_cut(name: str, end: str, options: Any, deltas: list[str]) -> None:

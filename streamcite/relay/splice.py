@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from streamcite.spacing import Spacing
 
 _CR, _COLON = b"\r:"
+_BOM = b"\xef\xbb\xbf"
 _LINE = re.compile(rb"[^\r\n]*+(?:\r\n?|\n)?+")
 # Lines without meaning, as many as there are, since sending them costs nothing: comments, and outside of a frame empty
 # ones too.
@@ -88,6 +89,7 @@ class Splice:
 
     __slots__ = (
         "_append",
+        "_begun",
         "_closed",
         "_decoder",
         "_events",
@@ -132,6 +134,7 @@ class Splice:
         self._quiet = False  # whether whole frames without markup need not be read, but for what `skip` finds,
         self._plain = False  # and whether they pass as they came
         self._failure: LineTooLong | StreamTooLong | None = None
+        self._begun = False  # whether anything was given, but for what `feed` passes by itself
         self._closed = False
 
     def feed(self, data: bytes) -> bytes:
@@ -255,6 +258,7 @@ class Splice:
             return self._fail(error, cleaned)
         self._open = bool(self._line) or self._decoder.in_frame
         self._set_quiet(events.quiet and not self._open)
+        self._begun = self._begun or bool(cleaned)
         return b"".join(cleaned)
 
     def _fail(self, error: LineTooLong | StreamTooLong, cleaned: list[bytes]) -> bytes:
@@ -316,7 +320,7 @@ class Splice:
         self._late = self._late and not data
         while begin < end:
             if nothing := self._nothing(data, begin):
-                cleaned.append(nothing)
+                self._give(nothing, cleaned)
                 begin += len(nothing)
                 self._late = self._is_late(nothing, at_end=begin == end)
                 continue
@@ -329,7 +333,7 @@ class Splice:
             line = bytes(self._line)
             self._line.clear()
             if line.startswith(b":"):
-                cleaned.append(line)
+                self._give(line, cleaned)
                 self._late = self._is_late(line, at_end=begin == end)
                 continue
             ended = bool(read) or not self._decoder.in_frame
@@ -346,6 +350,13 @@ class Splice:
                     self._read_frame(frame, read, cleaned)
                 else:
                     cleaned.append(passed)
+
+    def _give(self, comment: bytes, cleaned: list[bytes]) -> None:
+        """Give comments, which may stand in the open frame, and a byte order mark that the stream begins with first."""
+        if self._frame.startswith(_BOM) and not (cleaned or self._begun or self._events.came):
+            cleaned.append(_BOM)
+            del self._frame[: len(_BOM)]
+        cleaned.append(comment)
 
     def _is_late(self, comment: bytes, *, at_end: bool) -> bool:
         """Say whether the LF after a comment's CR may still come, while a frame is open that it is not to end."""
