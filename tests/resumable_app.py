@@ -1,11 +1,13 @@
 """An application that serves answers which survive a reload, as one of several processes.
 
-Its argument is the path of the socket of Redis; it prints its own URL. Each answer is `tests.stores.TEXTS`, a word
-every `PAUSE` seconds.
+Its argument is the path of the socket of Redis; it prints its own URL. An answer is `tests.stores.TEXTS`, a word every
+`PAUSE` seconds, and its producer counts as alive for as long as a test waits. The answer ``lasting`` is `LASTING`, and
+its producer counts as dead soon.
 """
 
 import socket
 import sys
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -18,9 +20,11 @@ from starlette.routing import Route
 
 from streamcite.ui.redis_store import RedisStore
 from streamcite.ui.resumable import Resumable
+from tests.processes import PATIENCE
 from tests.stores import TEXTS, Answer
 
 PAUSE = 0.01
+LASTING = TEXTS * 100
 
 
 def build(path: str) -> Starlette:
@@ -28,18 +32,21 @@ def build(path: str) -> Starlette:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with (
             Redis(unix_socket_path=path) as client,
-            Resumable(RedisStore(client, lease=1.0), ping=0.05) as answers,
+            Resumable(RedisStore(client, lease=PATIENCE), ping=0.05) as patient,
+            Resumable(RedisStore(client, lease=2.0), ping=0.05) as hasty,
         ):
-            app.state.answers = answers
+            app.state.answers = defaultdict(lambda: patient, lasting=hasty)
             yield
 
     async def start(request: Request) -> Response:
-        begun = await request.app.state.answers.start(request.path_params["key"], Answer(TEXTS, pause=PAUSE))
-        return JSONResponse({"begun": begun})
+        key = request.path_params["key"]
+        answer = Answer(LASTING if key == "lasting" else TEXTS, pause=PAUSE)
+        return JSONResponse({"begun": await request.app.state.answers[key].start(key, answer)})
 
     async def read(request: Request) -> Response:
-        answers: Resumable = request.app.state.answers
-        return await answers.response(request.path_params["key"], last_event_id=request.headers.get("last-event-id"))
+        key = request.path_params["key"]
+        answers: Resumable = request.app.state.answers[key]
+        return await answers.response(key, last_event_id=request.headers.get("last-event-id"))
 
     return Starlette(
         routes=[Route("/{key}", start, methods=["POST"]), Route("/{key}", read, methods=["GET"])], lifespan=lifespan

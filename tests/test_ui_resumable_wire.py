@@ -27,6 +27,7 @@ from tests.http_peer import request
 from tests.markers import cite
 from tests.processes import ENVIRONMENT, PATIENCE
 from tests.redis_server import run_redis
+from tests.resumable_app import LASTING
 from tests.stores import TEXTS, Answer, frames_of
 
 CHECKOUT = Path(__file__).parents[1]
@@ -279,14 +280,14 @@ def read_slowly(connection: socket.socket) -> bytes:
 def test_a_process_that_is_killed(servers: tuple[Process, Process]) -> None:
     """The last test of this file: the first server is gone then."""
     first, second = servers
-    assert request(f"{first.url}b", "POST")[1] == b'{"begun":true}'
+    assert request(f"{first.url}lasting", "POST")[1] == b'{"begun":true}'
     with ThreadPoolExecutor(4) as pool:
-        early = [pool.submit(read, second.url, "b") for _ in range(3)]
-        read(second.url, "b", most=21)
+        early = [pool.submit(read, second.url, "lasting") for _ in range(3)]
+        read(second.url, "lasting", most=21)
         first.close()
-        got = read(second.url, "b")
+        got = read(second.url, "lasting")
         outcomes = [each.result(PATIENCE) for each in early]
     assert outcomes == [got] * 3
-    assert got[:-1] == frames_of(TEXTS)[: len(got) - 1]
+    assert got[:-1] == frames_of(LASTING)[: len(got) - 1]
     assert len(got) > 20
     assert re.search(rb'id: %d\ndata: {"complete":false,' % (len(got) - 1), got[-1])
