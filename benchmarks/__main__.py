@@ -82,7 +82,7 @@ def measure(
             found.quick |= {name} if quick else set()
         except ModuleNotFoundError as error:
             found.missing[name] = f"{error.name} is not installed"
-        except AssertionError:  # a wrong answer is not timed, and no reason not to measure the others
+        except AssertionError:  # a wrong answer is not timed, but the others are measured
             print(traceback.format_exc())
             found.missing[name] = "what was to be measured is not right"
         if name in found.missing:
@@ -114,7 +114,7 @@ def _report(path: Path) -> int:
 
 
 def run() -> int:
-    """Run as a command: it is no fault that whoever reads what is printed has enough, or presses Ctrl-C."""
+    """Run as a command: that its reader closes the pipe, or presses Ctrl-C, is not a failure."""
     try:
         return main()
     except KeyboardInterrupt:
@@ -124,7 +124,7 @@ def run() -> int:
         try:
             os.write(sys.stdout.fileno(), b"\n")
         except BrokenPipeError:
-            # Python would tell of it at its end, too.
+            # Python would report it at its end, too.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1
         raise  # it was the pipe of something else

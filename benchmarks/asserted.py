@@ -1,4 +1,4 @@
-"""What is promised of cost and is no ratio: a test asserts it, and no clock."""
+"""The promises on cost that are not ratios: a test asserts each, without a clock."""
 
 from __future__ import annotations
 

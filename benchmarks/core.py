@@ -155,7 +155,7 @@ def _lengths(deltas: int, passes: int) -> Iterator[Figure]:
 
 def _memory() -> Iterator[Figure]:
     parsers: list[CitationParser | None] = [None] * 10_000
-    CitationParser()  # what all share is there before
+    CitationParser()  # what all parsers share is built before
 
     def fill() -> None:
         for i in range(len(parsers)):

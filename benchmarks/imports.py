@@ -45,7 +45,7 @@ def cost(program: str) -> float:
 
 
 def loaded() -> int:
-    """Count the modules that are loaded by ``import streamcite``, and by a bare Python not."""
+    """Count the modules that are loaded by ``import streamcite``, and not by a bare Python."""
     program = "import sys; bare = {*sys.modules}; import streamcite; print(len(sys.modules.keys() - bare))"
     done = subprocess.run([sys.executable, "-P", "-c", program], check=True, capture_output=True)  # noqa: S603
     return int(done.stdout)

@@ -1,4 +1,4 @@
-"""How many small changes to the core no test notices: what `mutation` finds, as the report tells it."""
+"""How many small changes to the core no test notices: what `mutation` finds, as the report shows it."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ from .report import Figure
 from .shapes import make
 from .timing import fastest
 
-HTTPX: Any = import_module("httpx2" if find_spec("httpx2") else "httpx")  # what this version of the client rides on
+HTTPX: Any = import_module("httpx2" if find_spec("httpx2") else "httpx")  # what this version of the client uses
 
 CHUNKS = 2_000
 QUICK = {"chunks": 200, "passes": 2}
@@ -260,7 +260,7 @@ def _serving(frames: Sequence[bytes]) -> Iterator[str]:
 
 
 def _memory(api: Api, chunks: int) -> Iterator[Figure]:
-    """Tell how much an open stream keeps: to begin with, and for each delta that it has read."""
+    """Say how much an open stream keeps: to begin with, and for each delta that it has read."""
     deltas = make("no citation", chunks).deltas
     kept = {count: asyncio.run(_kept(api, deltas[:count])) for count in (1, len(deltas))}
     yield Figure(f"bytes of an open stream: {api.name}", kept[1])
@@ -272,7 +272,7 @@ async def _kept(api: Api, deltas: Sequence[str]) -> int:
         for delta in deltas:
             yield api.kind.construct(**api.build("".join(delta)))
 
-    await _read(api.events(chunks()))  # what all share is there before
+    await _read(api.events(chunks()))  # what all views share is built before
     tracemalloc.start()
     view = api.events(chunks())
     await _read(view)

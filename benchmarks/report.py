@@ -1,4 +1,4 @@
-"""What a benchmark tells: figures, each beside its limit, points of plots, and tables."""
+"""What a benchmark gives: figures, each beside its limit, points of plots, and tables."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Table:
-    """What no single figure tells.
+    """What no single figure says.
 
     Attributes:
         title: what it shows.

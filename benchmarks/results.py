@@ -45,7 +45,7 @@ class Results:
             held["quick"] = self.quick | earlier.quick - self.suites.keys()
             held["suites"] = asdict(earlier)["suites"] | held["suites"]
         text = json.dumps({**held, "quick": sorted(held["quick"])}, indent=1, ensure_ascii=False)
-        new = path.with_name(f"{path.name}.new")  # else what was there is lost where this is stopped
+        new = path.with_name(f"{path.name}.new")  # else what was there is lost if this is stopped
         new.write_text(text + "\n", encoding="utf-8")
         new.replace(path)
 
@@ -96,7 +96,7 @@ def machine() -> dict[str, str]:
 
 
 def _processor() -> str:
-    """Name the model of the processor, where the system tells."""
+    """Name the model of the processor, where the system says."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -77,7 +77,7 @@ def figures(
 
 
 def results(found: Found, clients: Clients, said: str) -> Iterator[Result]:
-    """Give what came of it, as the report tells it."""
+    """Give what came of it, for the report."""
     for lane, name in LANES.items():
         for wrong, what in WRONG.items():
             if wrong in (OF_A_STREAM if lane == "relay" else OF_AN_ANSWER):
@@ -109,7 +109,7 @@ def slope(samples: Sequence[Sample], name: str) -> float:
 
 
 def at_rest(samples: Sequence[Sample]) -> list[str]:
-    """Tell what a process has after the first round, and after the last."""
+    """Say what a process has after the first round, and after the last."""
     first, last = samples[0], samples[-1]
     pairs = [(first.tasks, last.tasks), (first.descriptors, last.descriptors), (first.objects, last.objects)]
     return [*(f"{one:,}, {other:,}" for one, other in pairs), f"{first.memory / 2**20:.1f}, {last.memory / 2**20:.1f}"]

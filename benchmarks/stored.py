@@ -36,7 +36,7 @@ async def texts(count: int) -> AsyncIterator[ResolvedEvent]:
 
 
 async def stay() -> MutableMapping[str, Any]:
-    """Be what ASGI hears of a client that does not leave: nothing."""
+    """Receive from a client that does not leave: nothing ever comes."""
     await asyncio.Event().wait()
     raise AssertionError
 

@@ -40,7 +40,7 @@ def results(suite: str, *, quick: bool, **more: float) -> Iterator[Result]:
         **more: arguments of its ``figures``, before those.
 
     Raises:
-        ModuleNotFoundError: a package is not there that it needs.
+        ModuleNotFoundError: a package that it needs is missing.
     """
     module = import_module(f"{__package__}.{suite}")
     figures: Callable[..., Iterator[Result]] = module.figures

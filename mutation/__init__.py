@@ -1,1 +1,1 @@
-"""Mutation testing: what of the core could be wrong without a test that notices."""
+"""Mutation testing: what could be wrong in the core without a test noticing."""

@@ -16,7 +16,7 @@ from .session import TestsFail
 def main() -> int:
     """Print the score of each module, and its survivors.
 
-    The exit status is 1 if a score is too low, a survivor unexplained, or what is explained none.
+    The exit status is 1 if a score is too low, a survivor unexplained, or an explained change noticed.
     """
     parser = argparse.ArgumentParser(prog="python -m mutation", description=main.__doc__)
     parser.add_argument("module", nargs="*", help="as in streamcite/parser.py; all of these by default")

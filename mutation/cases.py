@@ -1,4 +1,4 @@
-"""The table of cases, read in three ways, without the second that pytest takes to begin: most changes fall here."""
+"""The table of cases, read in three ways, without the second that pytest takes to start: most changes fall here."""
 
 from __future__ import annotations
 

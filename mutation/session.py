@@ -39,7 +39,7 @@ MEMORY = 4 * 2**30  # bytes
 
 
 class TestsFail(AssertionError):
-    """Raised by `run` where tests fail without any change: they would say of each that they notice it."""
+    """Raised by `run` where tests fail without any change: they would seem to notice each change."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def _session(copy: Path) -> AbstractContextManager[Any]:
 
 
 def _forget(copy: Path, jobs: Sequence[str]) -> None:
-    """Let cosmic-ray do these jobs again; it has no word for that."""
+    """Let cosmic-ray do these jobs again; it has no command for that."""
     with closing(sqlite3.connect(copy / SESSION)) as connection, connection:
         connection.executemany("DELETE FROM work_results WHERE job_id = ?", [(job,) for job in jobs])
 
@@ -149,7 +149,7 @@ def _leave_out(session: Any, path: Path) -> None:
 def unread(tree: ast.AST) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
     """Give where annotations stand, which nothing evaluates, and patterns, in which ``|`` is not an operator.
 
-    Whether a type checker reads the file is no question of the program's either.
+    Nor does the program run what only a type checker reads.
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id == "TYPE_CHECKING":

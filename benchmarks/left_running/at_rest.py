@@ -1,4 +1,4 @@
-"""A server of an application that is loaded, which tells what it has when nothing is asked of it."""
+"""A server of an application that is loaded, which says what it holds when nothing is asked of it."""
 
 from __future__ import annotations
 

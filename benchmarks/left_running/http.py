@@ -53,7 +53,7 @@ class Response:
             raise CutError from error
 
     async def until_closed(self) -> None:
-        """Wait until the server has closed the connection: it has its descriptor no longer then."""
+        """Wait until the server has closed the connection: it no longer has its descriptor then."""
         await self._reader.read()
 
 

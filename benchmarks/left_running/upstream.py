@@ -1,7 +1,7 @@
 """The server that all streams come from, and their faults: ``python -m benchmarks.left_running.upstream SEED``.
 
 It prints its port. A request names the number of its stream as its model; one to ``/at-rest`` closes the connections
-that nobody uses, and is told how many streams are open.
+that nobody uses, and is answered with how many streams are open.
 """
 
 from __future__ import annotations

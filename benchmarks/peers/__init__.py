@@ -26,7 +26,7 @@ CLIENT = Peer("openai client's stream", "package", Client, fast=False)
 
 
 def peers() -> list[Peer]:
-    """Give who is compared; of packages, those that are installed."""
+    """Give the peers that are compared; of packages, those that are installed."""
     return [OURS, *ALGORITHMS, *([MELODY] if find_spec("cohere_melody") else []), CLIENT]
 
 

@@ -1,4 +1,4 @@
-"""How markers are taken out where no library does it, in our own words: four algorithms that are on no registry.
+"""How markers are taken out where no library does it, in our own words: four algorithms, in no package registry.
 
 All read one marker as the citation guide's own helper does: a family, then ids, then perhaps a locator.
 """

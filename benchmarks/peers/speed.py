@@ -18,7 +18,7 @@ SHAPES = ["no citation", "1 per 200", "1 per 20, 20 distinct", "1 per 20, all di
 # Citations in 1,000 characters.
 DENSITIES = [0, 1, 2, 5, 10, 20, 40]
 SHORTEST = 125
-# Rescanning takes its time: only the answer that grows is as long as can be.
+# Rescanning is slow: only the answer that grows is as long as can be.
 SHORTER = 4
 OURS = "streamcite"
 _NOTE = (

@@ -137,7 +137,7 @@ def _lateness(pump: Program, relayed: Program, passes: int, streams: int, second
 
 
 def _least_late(program: Program, passes: int, streams: int, seconds: float, enough: float = 0.0) -> float:
-    """Tell how late events are when the machine does nothing else: the least of several passes, or the first enough."""
+    """Say how late events are when the machine does nothing else: the least of several passes, or the first enough."""
     least = float("inf")
     for _ in range(passes):
         least = min(least, _late(program, streams, seconds))
@@ -170,7 +170,7 @@ def _soak(relayed: Program, streams: int) -> Iterator[Figure]:
 
 
 def _settled(relayed: Program, before: tuple[int, int, float] | None = None) -> tuple[int, int, float]:
-    """Tell what it has of memory, descriptors and tasks when streams have ended: when that changes no more, or late.
+    """Say what it has of memory, descriptors and tasks when streams have ended: when that changes no more, or late.
 
     Connections that it keeps for later requests are no more than there were before when it has closed those not used.
     """

@@ -43,7 +43,7 @@ class Client(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Ask."""
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's own is of no such class
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's own is not of this class
         self._transport.write(self._request)
 
     def data_received(self, data: bytes) -> None:
@@ -57,7 +57,7 @@ class Client(asyncio.Protocol):
             self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell how much came."""
+        """Say how much came."""
         if b"[DONE]" not in self._tail:
             self.done.set_exception(exc or RuntimeError(f"a stream has not come to its end: {self._tail!r}"))
         elif not self.done.done():

@@ -75,4 +75,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    uvloop.run(main())  # which takes least of the machine that all share
+    uvloop.run(main())  # which takes the least of the machine that all share
