@@ -183,10 +183,14 @@ class OpenBlocks:
             tail.stop()
 
     def _show_code(self, text: str, code: Token, citations: Sequence[PlacedCitation], *, is_last: bool) -> None:
-        goes_on = is_last and "\n" not in self._tail.blanks
+        tail = self._tail
+        goes_on = is_last and "\n" not in tail.blanks
+        if goes_on:  # a pipe at its end is part of it
+            pipe = tail.blanks.rstrip(BLANKS)
+            text, tail.blanks = text + pipe, tail.blanks[len(pipe) :]
         self._show(self._source.render(text + HERE * goes_on, citations), goes_on=goes_on)
-        self._tail.is_code = self._tail.goes_on
-        self._tail.is_exact = _is_closed(code)
+        tail.is_code = tail.goes_on
+        tail.is_exact = _is_closed(code)
 
     def _show_content(self, text: str, content: str, row: str, citations: Sequence[PlacedCitation]) -> None:
         """Show a source by the last content in it, or by the last line of that."""
