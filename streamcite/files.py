@@ -29,7 +29,7 @@ MAX_HTML = 2**24
 _MARKDOWN = {".md", ".markdown", ".mdx", ".mdown"}
 _HTML = {".html", ".htm", ".xhtml"}
 _STARTS_HTML = re.compile(rb"\s*+(?:(?><!--.*?-->)\s*+)*+<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
-# What no text holds: control characters but for tab, line ends, form feed and escape.
+# What no text holds: control characters except for tab, line ends, form feed and escape.
 _BINARY = re.compile("[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 # As much of a file as is looked at to tell what it is.
 _HEAD = 2**13
@@ -83,7 +83,7 @@ def find_files(names: Iterable[str | os.PathLike[str]]) -> list[Path]:
     """Find the files that names stand for, each once, in the order of the names.
 
     Args:
-        names: paths of files; of folders, which are walked, in the order of names, but for hidden files and folders,
+        names: paths of files; of folders, which are walked, in the order of names, except for hidden files and folders,
             ``__pycache__`` and ``node_modules``; or patterns such as ``docs/**/*.md``, where no file has that name.
 
     Returns:

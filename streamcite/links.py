@@ -98,7 +98,7 @@ class Cited:
             citation that turned out to be prose.
         links: what each of its references points to, in order.
         pending: whether a `Resolved` of this index follows: an id is unknown, but its source may still come.
-        text: what the reader sees: nothing, but for a citation that turned out to be prose, whose words these are.
+        text: what the reader sees: nothing, except for a citation that turned out to be prose, whose words these are.
     """
 
     citation: Citation
@@ -207,7 +207,7 @@ def from_dict(obj: Mapping[str, Any]) -> AnyEvent:
         obj: a mapping as `to_dict` gives it. Keys that are not of the form are ignored.
 
     Returns:
-        An event with the same JSON form, but for passages without text, which are None. The sources of its links are
+        An event with the same JSON form, except for passages without text, which are None. The sources of its links are
         without text; the passages have theirs.
 
     Raises:

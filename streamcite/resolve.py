@@ -67,7 +67,7 @@ class Resolver:
 
     Raises:
         TypeError: ``sources`` is not a mapping, ``format`` is not a `CitationFormat`; while reading, the mapping holds
-            something else than sources, or what is fed is not an event of a parser.
+            something other than sources, or what is fed is not an event of a parser.
         ValueError: ``scope`` is neither of the two.
 
     Source: the guide, element 5.
@@ -115,7 +115,7 @@ class Resolver:
 
         Returns:
             What became known of pending citations, then one event for each that was fed. One that is not a citation is
-            the same object, but for its position after a citation that was prose.
+            the same object, except for its position after a citation that was prose.
 
         Raises:
             ResolverClosed: `close` was called before.

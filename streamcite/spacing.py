@@ -48,7 +48,7 @@ class TidyClosed(RuntimeError):
 
 
 class Tidy:
-    """Mend the spacing where a marker was removed: events in, the same events out, but for blanks and brackets.
+    """Mend the spacing where a marker was removed: events in, the same events out, except for blanks and brackets.
 
     Where markers stood, and nowhere else, it drops one of two blanks, a single blank before punctuation, and
     brackets that have become empty with one blank before them. Never dropped: a blank that begins a line or stands

@@ -202,7 +202,7 @@ def aiter_events(
     Raises:
         TypeError: ``chunks`` is not an asynchronous iterable, ``text``, ``complete`` or ``format`` are of the wrong
             type, ``sources`` is not a mapping; while iterating, a delta is not a ``str``, or the mapping holds
-            something else than sources.
+            something other than sources.
         ValueError: another option is of the wrong type or out of its range.
     """
     _check(text, complete)

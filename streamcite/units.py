@@ -102,8 +102,8 @@ class Lines:
             last: the number of the last line.
 
         Returns:
-            The lines as they stand in the text, but for the end of the last one; None unless all of them are there, as
-            `has` says.
+            The lines as they stand in the text, except for the end of the last one; None unless all of them are there,
+            as `has` says.
         """
         if (span := self.span(first, last)) is None:
             return None

@@ -19,7 +19,7 @@ def joined(events: Iterable[Event]) -> list[Event]:
 
 
 def as_read(events: Iterable[Event]) -> list[ReadEvent]:
-    """Return `events` in the form of the oracle: joined, and in JSON form but for the strings."""
+    """Return `events` in the form of the oracle: joined, and in JSON form except for the strings."""
     return [event if isinstance(event, str) else to_dict(event) for event in joined(events)]
 
 

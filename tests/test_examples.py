@@ -128,7 +128,7 @@ def test_the_back_end_of_the_ai_sdk() -> None:
     sources = {part["sourceId"]: part for part in parts if part["type"].startswith("source-")}
     assert sorted(sources) == sorted(answer.sources)
     assert {part.get("url") for part in sources.values()} == {source.url for source in answer.sources.values()}
-    # What goes back to the model is what it wrote, but for the citations that it did not write well.
+    # What goes back to the model is what it wrote, except for the citations that it did not write well.
     module: Any = runpy.run_path(str(program))
     events = parse(answer.text, complete=True)
     written = [OPENAI.write(event.references) if isinstance(event, Citation) else str(event) for event in events]

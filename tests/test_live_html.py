@@ -55,7 +55,7 @@ class Reader:
             assert patch.block <= len(self.blocks)
             had = self.blocks.get(patch.block, "")
             self.blocks[patch.block] = html = patch.apply(had)
-            # Nothing is sent that stands there already, but for the few characters that are not looked at.
+            # Nothing is sent that stands there already, except for the few characters that are not looked at.
             at = len(html) - len(patch.html)
             assert html[at : at + 33] != had[at : at + 33]
             self.received += len(patch.html)

@@ -92,7 +92,7 @@ def tokens_of(chunks: Iterable[Any], name: str = "content") -> str:
 def test_what_is_left_is_the_text_in_a_stream_as_in_a_whole(
     kind: str, data: st.DataObject, reason: str | None, malformed: Any
 ) -> None:
-    # No format here shows anything that the model did not write, but for entities and URLs, whose tokens go.
+    # No format here shows anything that the model did not write, except for entities and URLs, whose tokens go.
     text = as_utf16(data.draw(sc.texts(sc.OPENAI)))
     name = data.draw(st.sampled_from(["content", "refusal"]))
     shapes = [chunk(with_logprobs(delta, name)) for delta in data.draw(sc.cuts(text))]

@@ -160,7 +160,7 @@ def test_it_goes_on_from_a_snapshot_at_any_moment(text: str, data: st.DataObject
 
 
 def _told(event: Any) -> Any:
-    """Give what the JSON form of an event says, but for the texts of sources."""
+    """Give what the JSON form of an event says, except for the texts of sources."""
     return (event.index, event.position) if isinstance(event, Cited) else event
 
 

@@ -103,7 +103,7 @@ PLAIN = ["It ", "lasts", " and\n", "中文", "\U0001f600"] * 100
 
 @pytest.fixture
 def reached(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Collect the deltas that reach the parser, but for empty ones."""
+    """Collect the deltas that reach the parser, except for empty ones."""
     deltas: list[str] = []
     feed = CitationParser.feed
 

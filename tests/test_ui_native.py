@@ -145,7 +145,7 @@ def literal(name: str | None, data: object) -> str:
 
 
 def spoiled(data: object) -> list[Any]:
-    """Give JSON that is the same but for one key left out, or one more, at any depth of its objects."""
+    """Give JSON that is the same except for one key left out, or one more, at any depth of its objects."""
     if isinstance(data, Mapping):
         kept = [
             {**data, "more": 1},

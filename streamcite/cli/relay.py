@@ -17,7 +17,7 @@ _SERVER = ("host", "port", "workers", "grace")
 
 
 def _read(context: click.Context, _: click.Parameter, file: str | None) -> dict[str, Any]:
-    """Give the settings of a file, but for those of the server, which take the place of defaults; a callback for click.
+    """Give the settings of a file, except for those of the server, which become defaults; a callback for click.
 
     Raises:
         click.ClickException: it cannot be read, or is not a file of settings.

@@ -154,7 +154,7 @@ class _Known:
 
 
 def _words_with_digits(text: str) -> Iterator[tuple[int, int]]:
-    """Give the begin and end of each word that holds a digit, but for the paths of addresses."""
+    """Give the begin and end of each word that holds a digit, except for the paths of addresses."""
     # Few words hold any, so that it is the digits that are looked for; ten times at most, as that is faster than once
     # for any of them.
     if text.isascii() and not any(digit in text for digit in string.digits):

@@ -108,7 +108,7 @@ def chat_events(
     Raises:
         TypeError: ``stream`` is not a stream of chunks, but say a coroutine that was not awaited; ``sources`` is not a
             mapping; while iterating, the stream gives strings, or events of the Responses API, and not chunks, or the
-            mapping holds something else than sources.
+            mapping holds something other than sources.
         ValueError: an option is of the wrong type or out of its range; ``snapshot`` is not one.
 
     Source: the API reference, "The chat completion chunk object".

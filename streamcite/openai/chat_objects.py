@@ -299,7 +299,7 @@ def _carries(chunk: Any) -> bool:
 
 
 def _filled(value: Any, but: Container[str]) -> bool:
-    """Say whether an object has a field, but for these, that is neither empty nor None, False or 0."""
+    """Say whether an object has a field, except for these, that is neither empty nor None, False or 0."""
     for found in (value,) if isinstance(value, dict) else (fields(value), extras(value)):
         for name in found:
             if found[name] and name not in but:

@@ -19,7 +19,7 @@ class TokenFilter:
 
     An entry belongs to the bytes it stands for: its ``bytes``, or else those of its ``token``. Those of held text wait
     until it is decided. Where a server's entries are not those of its text, what is left over when nothing is held any
-    more passes, but for what may be of a marker.
+    more passes, except for what may be of a marker.
 
     Args:
         markup: the tokens of the format; an entry that holds one never stays.

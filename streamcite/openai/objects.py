@@ -21,7 +21,7 @@ def fields(value: object) -> dict[str, Any]:
 
 
 def declared(value: Any) -> dict[str, Any]:
-    """Give the same at a third of the cost, but for a class of dicts: of these, what they have besides their items."""
+    """Give the same at a third of the cost, except for a class of dicts: of these, what they have besides items."""
     if type(value) is dict:
         return value
     try:
@@ -104,7 +104,7 @@ def as_dict(value: object) -> dict[str, Any]:
 
 
 def bare(value: Any, keep: Container[str]) -> Any:
-    """Copy an object without its fields, but for those to keep."""
+    """Copy an object without its fields, except for those to keep."""
     copied = copy.copy(value)
     for name in {**fields(value), **extras(value)}:
         if name not in keep:

@@ -110,7 +110,7 @@ def stream_chat(
         spacing: as for `chat_events`.
         parser: the options of `CitationParser`.
         request: the client's own options of a request: ``extra_headers``, ``extra_query``, ``extra_body``, ``timeout``.
-        params: what ``client.chat.completions.create()`` takes, but for ``stream``.
+        params: what ``client.chat.completions.create()`` takes, except for ``stream``.
 
     Returns:
         A context manager, asynchronous if the client is, that gives an `AsyncRawView` or a `RawView`. The request is
@@ -194,7 +194,7 @@ def stream_responses(
         spacing: as for `responses_events`.
         parser: as for `stream_chat`.
         request: as for `stream_chat`.
-        params: what ``client.responses.create()`` takes, but for ``stream``.
+        params: what ``client.responses.create()`` takes, except for ``stream``.
 
     Returns, Raises: as `stream_chat`.
 

@@ -112,7 +112,7 @@ def responses_events(
     Raises:
         TypeError: ``stream`` is not a stream of events, but say a coroutine that was not awaited; ``sources`` is
             not a mapping; while iterating, the stream gives strings, or chat completion chunks, and not events, or the
-            mapping holds something else than sources.
+            mapping holds something other than sources.
         ValueError: an option is of the wrong type or out of its range; ``snapshot`` is not one; while iterating, the
             stream begins before the snapshot was taken.
 

@@ -1,6 +1,6 @@
 """The Responses API without I/O: where an event, or a whole response, has text, and what that does to it.
 
-A text comes in deltas, and whole in four more places. There it is only compared, but for what no delta has brought.
+A text comes in deltas, and whole in four more places. There it is only compared, except for what no delta has brought.
 
 Source: the API reference, "Responses: streaming events" and "The response object".
 """

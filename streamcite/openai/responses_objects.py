@@ -124,7 +124,7 @@ class ResponsesCleaner:
 
     @property
     def settled(self) -> bool:
-        """Say whether nothing is held, nor waits: a delta without markup would pass, but for its number."""
+        """Say whether nothing is held, nor waits: a delta without markup would pass, except for its number."""
         return self._core.settled and not any(place.waits for place in self._places.values())
 
     @property
@@ -138,7 +138,7 @@ class ResponsesCleaner:
         return self._shift
 
     def skip_to(self, event: Any) -> None:
-        """Go on with an event after others that were left out, and passed but for their numbers."""
+        """Go on with an event after others that were left out, and passed except for their numbers."""
         if type(number := fields(event).get("sequence_number")) is int:
             if number - 1 + self._shift - self._free != self._number:
                 self._free = 0

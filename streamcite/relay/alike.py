@@ -1,4 +1,4 @@
-"""An event that is as one before but for its text, its number and its padding: known by its bytes.
+"""An event that is as one before except for its text, its number and its padding: known by its bytes.
 
 What such an event comes to depends on its text alone, so that it need not be decoded.
 """

@@ -65,8 +65,8 @@ class EventCleaner:
         max_waiting: the most bytes of events that wait for a later one.
 
     Attributes:
-        quiet: whether nothing is held nor waits, so that an event whose bytes hold no markup need not be read, but for
-            what `skip` finds.
+        quiet: whether nothing is held nor waits, so that an event whose bytes hold no markup need not be read, except
+            for what `skip` finds.
         plain: whether such an event passes as it came, too.
         watches: whether the server's own annotations must be read, as they would be moved or numbered.
         skipped: the frames that were not read; if the core is partial, all that came.
@@ -198,7 +198,7 @@ class EventCleaner:
         return self._core.result
 
     def read_alike(self, frame: bytes) -> bytes | None:
-        """Clean an event that is as one of which nothing was left, but for its text; None: it must be read."""
+        """Clean an event that is as one of which nothing was left, except for its text; None: it must be read."""
         if self._text is None or self._alike is None or self._cleaner.needs_all:
             return None
         delta = self._alike.read(frame)

@@ -28,7 +28,7 @@ class RelayConfig:
 
     Attributes:
         upstream: the URL of the API that it stands before, such as ``https://api.openai.com/v1``: every request goes
-            there. Its path is put before that of a request, but for what this begins with already.
+            there. Its path is put before that of a request, except for what this begins with already.
         annotations: when the annotations of citations come: ``streamed``, ``final`` or ``off``.
         unit: what the offsets in annotations count: ``codepoint``, or ``utf16`` for JavaScript.
         render: ``links`` or ``footnotes`` writes citations into the text instead; None: it does not.

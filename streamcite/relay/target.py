@@ -51,7 +51,7 @@ def target_of(method: str, path: str, prefix: str) -> Target | None:
 
 
 def join(prefix: str, path: str) -> str:
-    """Put the prefix before a path, but for the most of its end that the path begins with.
+    """Put the prefix before a path, except for the most of its end that the path begins with.
 
     So a client may have ``/v1`` in its base URL or not.
     """

@@ -6,7 +6,7 @@ from .last_line import OF_BLOCKS
 from .open_tail import MARK
 
 # What it may cost to read a piece again and again, as it is estimated here: a rate for each code point of it, and an
-# amount besides. It is far above what an answer costs that is not an attack, but for single blocks of some thousand.
+# amount besides. It is far above what an answer costs that is not an attack, except for single blocks of some thousand.
 _RATE, _FREE = 48, 8192  # code points read
 # For a line all before it since the last cut is read: to find the blocks, to find a cut, and to write HTML.
 _LINE = 3

@@ -26,7 +26,8 @@ class CitedSource:
     Attributes:
         number: that of its citations.
         sources: what of it is cited, by source id: itself, or its parts.
-        locators: where in each of these, as the model wrote it, but for lines that are not there: the keys, in order.
+        locators: where in each of these, as the model wrote it, except for lines that are not there: the keys, in
+            order.
     """
 
     number: int
@@ -34,7 +35,7 @@ class CitedSource:
     locators: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def add(self, source: Source, link: Link) -> None:
-        """Take a link to it or its part, and where in that, but for lines that are not there."""
+        """Take a link to it or its part, and where in that, except for lines that are not there."""
         self.sources.setdefault(source.id, source)
         locators = self.locators.setdefault(source.id, {})
         if (locator := known_locator(link)) is not None:
@@ -97,7 +98,7 @@ class CitedSources:
 
 
 def known_locator(link: Link) -> str | None:
-    """Give the locator of a link as the model wrote it, but for lines of which not all are there.
+    """Give the locator of a link as the model wrote it, except for lines of which not all are there.
 
     Of a source by lines without text, as where only its title is kept, nobody knows that they are not.
     """

@@ -7,5 +7,5 @@ _CONTROLS = {code: "\ufffd" for code in (*range(0x20), *range(0x7F, 0xA0)) if ch
 
 
 def without_controls(text: str) -> str:
-    """Replace control codes but for line ends and tabs by U+FFFD, and leave carriage returns out."""
+    """Replace control codes except for line ends and tabs by U+FFFD, and leave carriage returns out."""
     return text.translate(_CONTROLS)

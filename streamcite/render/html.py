@@ -71,12 +71,11 @@ class HtmlRenderer(Renderer):
     Links go to http, https and mailto only, what else looks like a link is text; an image is a link to it. The
     definition of a link reference holds after it.
 
-    A citation is a link for each of its sources, ``<a class="cite" href="…" title="…">[1]</a>``, with
-    ``data-citation`` (`Cited.index`), ``data-number``, ``data-id`` and, where it names lines,
-    ``data-lines``, but for lines that its source does not have. Where the source has no URL to go to, or is not known,
-    it is a ``span``; where a reader should not rely on it, it has ``data-problem`` (`Link.problem`). It stands after a
-    link or span of code that it was within. What becomes known after its piece has ended is not in its link, but in the
-    list of sources at the end.
+    A citation is a link for each of its sources, ``<a class="cite" href="…" title="…">[1]</a>``, with ``data-citation``
+    (`Cited.index`), ``data-number``, ``data-id`` and, where it names lines, ``data-lines``, except for lines that its
+    source does not have. Where the source has no URL to go to, or is not known, it is a ``span``; where a reader should
+    not rely on it, it has ``data-problem`` (`Link.problem`). It stands after a link or span of code that it was within.
+    What becomes known after its piece has ended is not in its link, but in the list of sources at the end.
 
     Raises:
         ModuleNotFoundError: from the import of this module: markdown-it-py is missing.

@@ -59,7 +59,7 @@ class LiveHtml:
     the block of code that is open. All that is read is bounded by a multiple of the answer's length, whoever wrote it:
     where an open block has cost too much, what comes is read without what is before it, as inline content, until
     reading all of it is paid for again. Then a mark that was open there is closed, and a line is not an item or row,
-    until the block ends. No text waits for that, but for that of definitions of links.
+    until the block ends. No text waits for that, except for that of definitions of links.
 
     Raises:
         ModuleNotFoundError: from the import of this module: markdown-it-py is missing.

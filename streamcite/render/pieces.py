@@ -18,8 +18,8 @@ _ENOUGH = 32
 class Pieces:
     """Cut a text before blocks that begin after a blank line, so that each piece is Markdown by itself.
 
-    Read as CommonMark one by one, the pieces are what the whole is, but for the definition of a link reference, which
-    holds in its piece and after it. Where a piece ends depends on nothing but the text. Linear in the text.
+    Read as CommonMark one by one, the pieces are what the whole is, except for the definition of a link reference,
+    which holds in its piece and after it. Where a piece ends depends on nothing but the text. Linear in the text.
 
     Where it takes a whole parser to say whether a block begins, none does: pieces are rather too long. Lines end
     with a line feed.

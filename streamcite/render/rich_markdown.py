@@ -1,4 +1,4 @@
-"""Markdown in a terminal: drawn by rich, but for what rich draws poorly."""
+"""Markdown in a terminal: drawn by rich, except for what rich draws poorly."""
 
 from __future__ import annotations
 

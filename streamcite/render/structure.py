@@ -130,7 +130,7 @@ def _with_signs(token: Token, signs: Sequence[tuple[int, str]], pattern: re.Patt
             children = [*clean, _text("".join(text for _, text in signs))]
         clean = children
     settled = list(_settled(clean, pattern))
-    # What was moved may have overtaken others: all signs are alike, but for what they stand for.
+    # What was moved may have overtaken others: all signs are alike, except for what they stand for.
     texts = iter([text for _, text in signs])
     for child in settled if signs else ():
         child.content = pattern.sub(lambda _: next(texts), child.content)

@@ -55,7 +55,7 @@ class _Run(NamedTuple):
 
 
 def show(content: str, last: str = "") -> Shown:
-    """Say what to show of inline content that may go on. Linear in the content, but for runs of marks that stay open.
+    """Say what to show of inline content that may go on. Linear in the content, except for marks left open.
 
     Args:
         content: without blanks at its end.

@@ -20,9 +20,9 @@ class Kind:
         item: further fields of the item.
         parts: the field of the item that holds its parts.
         index: the field of an event that says which part it is about.
-        part_event: what the events of a part are called, but for their ends.
-        text_event: what the events of a part's text are called, but for their ends.
-        part: the fields of a part, but for its text.
+        part_event: what the events of a part are called, except for their ends.
+        text_event: what the events of a part's text are called, except for their ends.
+        part: the fields of a part, except for its text.
         text: further fields of the events of a part's text.
     """
 

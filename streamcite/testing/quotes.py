@@ -56,7 +56,7 @@ def compose(question: str, sources: Iterable[Source], *, format: CitationFormat 
 
     Returns:
         Markdown that says that no model wrote it, a paragraph, and a list of at most four quotes: sentences exactly as
-        they stand in a source but for their line breaks, or lines, as code, where no sentence shares a word. Each
+        they stand in a source except for their line breaks, or lines, as code, where no sentence shares a word. Each
         marker names its source, and where that is cited by lines the lines of the quote. Where there is nothing to
         quote, it says so.
 

@@ -84,7 +84,7 @@ def chat_completion(
     created: int | None = None,
     unit: Unit = "codepoint",
 ) -> _Json:
-    """Give the chat completion of a whole answer: what the chunks of `OpenAIChatEncoder` add up to, but for ``index``.
+    """Give the chat completion of a whole answer: what the chunks of `OpenAIChatEncoder` add up to, without ``index``.
 
     Args:
         events: all that a `Resolver` handed out.
