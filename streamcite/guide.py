@@ -88,8 +88,8 @@ def strip_citations(text: str, citations: Iterable[CitationDict]) -> str:
     """Cut citations out of the text they were found in, as the guide's helper does.
 
     The spans are cut from the last to the first, each from what the cuts before it left: a span that is given twice
-    or overlaps another takes with it as many code points after it. Linear in the text and the number of citations, but
-    for sorting.
+    or overlaps another takes with it as many code points after it. Linear in the text and the number of citations,
+    except for sorting.
 
     Args:
         text: the text that `extract_citations` was given.

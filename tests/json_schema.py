@@ -19,7 +19,7 @@ def fields(**properties: Schema) -> Schema:
 
 
 def wrong(value: Any, schema: Schema) -> list[str]:
-    """Tell what a value has that its schema does not allow."""
+    """Say what a value has that its schema does not allow."""
     return list(_wrong(value, schema, "$"))
 
 

@@ -83,7 +83,7 @@ def diagram() -> str:
 
 
 def table() -> str:
-    """Tell what comes out of each transition, as a table in Markdown."""
+    """Say what comes out of each transition, as a table in Markdown."""
     cells: dict[str, dict[str, dict[str, None]]] = {name: {} for name in [*INPUTS, "the end"]}
     for before, name, events, after in transitions():
         result = " → ".join(filter(None, [events, after if after not in (before, "END") else ""]))

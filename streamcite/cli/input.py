@@ -122,7 +122,7 @@ class Utf8:
                 return
 
     def report(self) -> None:
-        """Tell how many bytes were replaced, if any were."""
+        """Say how many bytes were replaced, if any were."""
         if self.invalid:
             report(f"invalid UTF-8 replaced by U+FFFD: {self.invalid} times, first at byte {self.first_invalid}")
 

@@ -61,7 +61,7 @@ class Output(io.TextIOBase):
         return self.buffer.fileno()
 
     def isatty(self) -> bool:
-        """Tell whether it is a terminal."""
+        """Say whether it is a terminal."""
         return self.buffer.isatty()
 
     def _write(self, text: str) -> None:

@@ -44,7 +44,7 @@ class Reading:
                 self.skipped.append((file, str(error)))
 
     def report(self) -> None:
-        """Tell which files were skipped, and why."""
+        """Say which files were skipped, and why."""
         for file, reason in self.skipped[:_NAMED]:
             report(f"{file} is skipped: {reason}")
         if (more := len(self.skipped) - _NAMED) > 0:

@@ -22,8 +22,8 @@ def read_material(
 
     A source is read from
 
-    * a line ``Citation Marker:`` with a marker, up to the next source. Without a marker it is the end of the source in
-      front of it;
+    * a line ``Citation Marker:`` with a marker, up to the next source. Without a marker it is the end of the source
+      before it;
     * a line with nothing but ``【turn2file1】``, up to the next source. Where a text begins with such a line, this and
       those that follow may hold any source id of the format;
     * what stands between ``<BLOCK id="block1">`` and ``</BLOCK>``, in any case, without another such tag in it;

@@ -47,7 +47,7 @@ PartEvent: TypeAlias = tuple[Part, Event]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartResult:
-    """Tell what came of one text so far.
+    """Say what came of one text so far.
 
     Attributes:
         part: which text.
@@ -77,7 +77,7 @@ class PartResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamResult:
-    """Tell what came of a stream so far.
+    """Say what came of a stream so far.
 
     Attributes:
         parts: every text, in the order in which they began.

@@ -320,7 +320,7 @@ class ResponsesCore(TextsCore):
 
 
 def _status(event: Any, kind: str) -> str:
-    """Tell how a response ended: some servers end a cut one as completed too, and only its status says so."""
+    """Say how a response ended: some servers end a cut one as completed too, and only its status says so."""
     return get_str(get(event, "response"), "status") or kind.removeprefix("response.")
 
 

@@ -173,7 +173,7 @@ class Text:
         self.events += events
 
     def result(self, cited: Mapping[int, Cited]) -> PartResult:
-        """Tell what came of it so far.
+        """Say what came of it so far.
 
         Args:
             cited: what was handed out in the place of citations, by where these stand in the input.

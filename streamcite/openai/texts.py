@@ -81,11 +81,11 @@ class TextsCore(ABC):
 
     @property
     def result(self) -> StreamResult:
-        """Tell what came so far."""
+        """Say what came so far."""
         return self.result_with({})
 
     def result_with(self, cited: Mapping[Part, Mapping[int, Cited]]) -> StreamResult:
-        """Tell what came so far, and was resolved.
+        """Say what came so far, and was resolved.
 
         Args:
             cited: what was handed out in the place of citations, by part, and by where these stand in the input.

@@ -175,7 +175,7 @@ class EventView(Shell[_E], Generic[_E]):
 
     @property
     def result(self) -> StreamResult:
-        """Tell what came of the stream so far; readable at any time."""
+        """Say what came of the stream so far; readable at any time."""
         return self._answer.result
 
     def snapshot(self) -> dict[str, Any]:
@@ -227,7 +227,7 @@ class AsyncEventView(AsyncShell[_E], Generic[_E]):
 
     @property
     def result(self) -> StreamResult:
-        """Tell what came of the stream so far; readable at any time."""
+        """Say what came of the stream so far; readable at any time."""
         return self._answer.result
 
     def snapshot(self) -> dict[str, Any]:

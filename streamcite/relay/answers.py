@@ -172,7 +172,7 @@ class Answers:
         )
 
     def _note(self, splice: Splice, *, findings: bool) -> bytes:
-        """Tell what was found where a stream can: in a comment, at its end."""
+        """Say what was found where a stream can: in a comment, at its end."""
         return b": streamcite " + _form(splice.found()) + b"\n\n" if findings else b""
 
     def _remember(self, owner: bytes, result: StreamResult) -> None:

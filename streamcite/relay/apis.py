@@ -8,7 +8,7 @@ Api: TypeAlias = Literal["chat", "responses"]
 
 
 def api_of(value: dict[str, Any]) -> Api | None:
-    """Tell of which API an event is; None if it shows neither."""
+    """Say of which API an event is; None if it shows neither."""
     if isinstance(value.get("choices"), list):
         return "chat"
     kind = value.get("type")

@@ -189,7 +189,7 @@ class EventCleaner:
         return Found() if self._core is None else find(self._core.events, self._sources)
 
     def result(self) -> StreamResult:
-        """Tell what came so far, with all text."""
+        """Say what came so far, with all text."""
         if self._core is None:
             return StreamResult(parts=(), usage=None, complete=False)
         self.read_skipped()

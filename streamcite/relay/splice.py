@@ -131,10 +131,10 @@ class Splice:
         self._line = bytearray()  # and the line that has not ended
         self._open = False  # whether there is any of the two
         self._late = False  # whether an LF that comes next ends a comment in the open frame
-        self._quiet = False  # whether whole frames without markup need not be read, but for what `skip` finds,
+        self._quiet = False  # whether whole frames without markup need not be read, except for what `skip` finds,
         self._plain = False  # and whether they pass as they came
         self._failure: LineTooLong | StreamTooLong | None = None
-        self._begun = False  # whether anything was given, but for what `feed` passes by itself
+        self._begun = False  # whether anything was given, except for what `feed` passes by itself
         self._closed = False
 
     def feed(self, data: bytes) -> bytes:
@@ -202,7 +202,7 @@ class Splice:
         return self._events.found()
 
     def result(self) -> StreamResult:
-        """Tell what came so far, as an event view does. What has passed unread is read for it."""
+        """Say what came so far, as an event view does. What has passed unread is read for it."""
         return self._events.result()
 
     def close(self, *, stopped: bool = False) -> bytes:

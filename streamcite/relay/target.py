@@ -33,7 +33,7 @@ class Target(NamedTuple):
 
 
 def target_of(method: str, path: str, prefix: str) -> Target | None:
-    """Tell where a request goes.
+    """Say where a request goes.
 
     Args:
         method: in capitals.

@@ -149,7 +149,7 @@ class Upstream:
 
 
 def _told(error: Exception) -> str:
-    """Tell of an error what is of no request: its messages may quote the URL, with its query, and what came."""
+    """Give what of an error may be logged: its messages may quote the URL, with its query, and what came."""
     said = error.strerror if isinstance(error, OSError) else None
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 

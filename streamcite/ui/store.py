@@ -54,7 +54,7 @@ class StreamNotFound(StoreError):
 
 
 class StreamLost(StreamNotFound):
-    """Raised where the store may have lost a stream that was there; if so, who writes it brings it back."""
+    """Raised where the store may have lost a stream that was there; if so, its producer brings it back."""
 
 
 class StreamEnded(StoreError):
