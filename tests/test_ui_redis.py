@@ -20,7 +20,8 @@ from tests.redis_server import RedisServer, connected, run_redis
 from tests.stores import TEXTS, Answer, frames_of, produce, read_all
 
 pytestmark = pytest.mark.asyncio
-HASH = "streamcite:{a}:producer"
+STREAM = "streamcite:{a}"
+HASH = f"{STREAM}:producer"
 
 
 @pytest.fixture(scope="module")
@@ -52,12 +53,12 @@ async def test_redis_restarts(persistent: bool) -> None:
     """Twice while an answer is written, with readers in another process: here, with a store of their own."""
     with run_redis(persistent=persistent) as server:
         async with connect(server) as one, connect(server) as other, asyncio.timeout(PATIENCE):
-            store, far = RedisStore(one, lease=6), RedisStore(other, lease=6)
+            store, far = RedisStore(one), RedisStore(other)
             producing = asyncio.create_task(produce(store, "a", Answer(pause=0.004)))
             await until(lambda: one.exists(HASH), bool)
             readers = [asyncio.create_task(read_all(where, "a")) for where in (store, far) for _ in range(5)]
-            for _ in range(2):
-                await asyncio.sleep(0.15)
+            for least in (30, 80):
+                await until(lambda: one.xlen(STREAM), least.__le__)
                 server.kill()
                 await asyncio.to_thread(server.start)
             assert await producing
@@ -90,7 +91,7 @@ async def test_redis_forgets_the_last_frames(server: RedisServer) -> None:
     async with connect(server) as client, asyncio.timeout(PATIENCE):
         store = RedisStore(client)
         producing = asyncio.create_task(produce(store, "a", Answer(pause=0.004)))
-        await until(lambda: client.xlen("streamcite:{a}"), lambda length: length >= 60)
+        await until(lambda: client.xlen(STREAM), lambda length: length >= 60)
         reader = asyncio.create_task(read_all(store, "a", 30))
         await asyncio.sleep(0.02)
         forget = """
@@ -99,7 +100,7 @@ async def test_redis_forgets_the_last_frames(server: RedisServer) -> None:
             end
             redis.call('XSETID', KEYS[1], '39-0')
         """
-        await client.eval(forget, 1, "streamcite:{a}")
+        await client.eval(forget, 1, STREAM)
         assert await producing
         assert await reader == frames_of(TEXTS)[30:]
         assert await read_all(store, "a") == frames_of(TEXTS)
@@ -140,8 +141,9 @@ async def test_redis_that_stays_away_is_an_error_of_its_name() -> None:
 async def test_a_producer_is_not_dead_because_redis_was(server: RedisServer) -> None:
     """What Redis has from before says that nothing was heard for long; so it is when it comes back."""
     async with connect(server) as client, asyncio.timeout(PATIENCE):
+        await until(lambda: client.info("server"), lambda info: info["uptime_in_seconds"] >= 1)
         up = (await client.info("server"))["uptime_in_seconds"]
-        store = RedisStore(client, lease=up + 2)
+        store = RedisStore(client, lease=up + PATIENCE)
         await store.begin("a", "p")
         await client.hset(HASH, "beat", 0)
         reading = asyncio.create_task(read_all(store, "a"))
@@ -149,9 +151,10 @@ async def test_a_producer_is_not_dead_because_redis_was(server: RedisServer) -> 
         assert not reading.done()
         await store.finish("a", "p", 0, [b"last"])
         assert await reading == [b"last"]
-        await store.begin("b", "p")
+        later = RedisStore(client, lease=1.0)  # as if so long had passed since
+        await later.begin("b", "p")
         await client.hset(HASH.replace("a}", "b}"), "beat", 0)
-        assert b"broke off" in (await read_all(store, "b"))[-1]
+        assert b"broke off" in (await read_all(later, "b"))[-1]
 
 
 async def test_where_redis_does_not_tell_how_long_it_is_up(server: RedisServer) -> None:
@@ -169,9 +172,13 @@ async def test_both_protocols_of_redis(server: RedisServer, protocol: int) -> No
     async with connect(server, protocol=protocol) as client, asyncio.timeout(PATIENCE):
         store = RedisStore(client)
         producing = asyncio.create_task(produce(store, "a", Answer(pause=0.001)))
-        await asyncio.sleep(0.05)
+        await until(lambda: client.exists(HASH), bool)
         assert await read_all(store, "a") == frames_of(TEXTS)
         assert await producing
+
+
+async def blocked(client: "Redis") -> list[str]:
+    return [each["id"] for each in await client.client_list() if "b" in each["flags"]]
 
 
 async def test_one_reader_waits_for_all(server: RedisServer) -> None:
@@ -180,9 +187,9 @@ async def test_one_reader_waits_for_all(server: RedisServer) -> None:
         await store.begin("a", "p")
         reading = [asyncio.create_task(read_all(store, "a")) for _ in range(300)]
         await until(lambda: watch.info("clients"), lambda info: info["blocked_clients"] == 1)
+        first = await blocked(watch)
         reading[0].cancel()  # the one that asks; another takes its place
-        await asyncio.sleep(0.05)
-        assert (await watch.info("clients"))["blocked_clients"] == 1
+        await until(lambda: blocked(watch), lambda ids: len(ids) == 1 and ids != first)
         before = (await watch.info("stats"))["total_commands_processed"]
         await store.append("a", "p", 0, [b"one"])
         await store.finish("a", "p", 1, [b"two"])
@@ -195,10 +202,10 @@ async def test_one_reader_waits_for_all(server: RedisServer) -> None:
 async def test_a_cancellation_is_never_lost(server: RedisServer) -> None:
     """Before Python 3.12 it may be, in the client, that has a limit for each of its calls."""
     async with connect(server) as client, asyncio.timeout(PATIENCE):
-        store = RedisStore(client, lease=0.3)
+        store = RedisStore(client)
+        store._block = 100  # milliseconds until what has lost a cancellation hears of it
         await store.begin("a", "p")
         for number in range(40):
-            await store.append("a", "p", 0, [])
             reading = asyncio.create_task(read_all(store, "a"))
             await asyncio.sleep(0.0003 * (number % 10))
             reading.cancel()
@@ -224,11 +231,12 @@ async def test_an_error_of_redis_is_one_of_the_store(server: RedisServer) -> Non
 
 async def test_a_key_of_which_redis_has_dropped_a_part(server: RedisServer) -> None:
     async with connect(server) as client, asyncio.timeout(PATIENCE):
-        store = RedisStore(client, lease=1.0)
-        for name in ("streamcite:{a}", HASH):
+        store = RedisStore(client)
+        store._block = 300  # milliseconds until a reader looks again at what it waits for
+        for name in (STREAM, HASH):
             await client.flushall()
             producing = asyncio.create_task(produce(store, "a", Answer(pause=0.004)))
-            await until(lambda: client.xlen("streamcite:{a}"), lambda length: length >= 20)
+            await until(lambda: client.xlen(STREAM), lambda length: length >= 20)
             stored = StoredFrames(store, "a")
             got = [*await stored.next()]
             await client.delete(name)
@@ -240,16 +248,16 @@ async def test_a_key_of_which_redis_has_dropped_a_part(server: RedisServer) -> N
 
 async def test_streams_expire(server: RedisServer) -> None:
     async with connect(server) as client:
-        store = RedisStore(client, lease=0.05, keep=0.1)
+        store = RedisStore(client, lease=20, keep=100)
         await store.begin("a", "p")
         await store.finish("a", "p", 0, [b"last"])
-        await until(lambda: client.exists("streamcite:{a}", HASH), lambda count: not count)
-        await store.begin("a", "p")
+        assert [0 < await client.pttl(name) <= 100_000 for name in (STREAM, HASH)] == [True, True]
         await store.expire("a")
         with pytest.raises(StreamEnded):
             await store.append("a", "p", 0, [b"frame"])
         assert not await store.begin("a", "p")
-        await until(lambda: client.exists(HASH), lambda count: not count)
+        assert not await client.exists(STREAM)
+        assert 0 < await client.pttl(HASH) <= 40_000
 
 
 async def test_without_its_client_the_store_says_what_brings_it() -> None:
