@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamcite import CitationParser, Event, parse
-from streamcite.openai import clean_chat, clean_completion
+from streamcite.openai import clean_chat, clean_completion, clean_responses
 from streamcite.openai.logprobs import TokenFilter
 from streamcite.openai.objects import get_list
+from streamcite.spacing import Spacing
 from tests import strategies as sc
 from tests.chats import KINDS, MARKER, Shape, as_utf16, both, choice, chunk, completion, given_as, plain
 
@@ -104,6 +105,30 @@ def test_what_is_left_is_the_text_in_a_stream_as_in_a_whole(
     logprobs = {"content": None, name: by_byte(text)}
     given_whole = completion(kind, {name: text}, finish_reason=reason, logprobs=logprobs)
     assert entries_of([clean_completion(given_whole, malformed=malformed)], name) == expected
+
+
+@given(st.data(), st.sampled_from(["exact", "tidy"]), st.sampled_from(["completed", "incomplete"]))
+def test_the_deltas_of_a_response_have_the_entries_of_its_text(data: st.DataObject, spacing: Spacing, end: str) -> None:
+    text = as_utf16(data.draw(sc.texts(sc.OPENAI)))
+    place = {"output_index": 0, "content_index": 0, "item_id": "m"}
+    every = [entry(character.encode()) for character in text]
+    entries = iter(every)
+    events: list[Shape] = [
+        {
+            "type": "response.output_text.delta",
+            "delta": delta,
+            "logprobs": [*itertools.islice(entries, len(delta))],
+            **place,
+        }
+        for delta in data.draw(sc.cuts(text))
+    ]
+    part = {"type": "output_text", "text": text, "annotations": [], "logprobs": every}
+    output = [{"type": "message", "id": "m", "status": end, "content": [part]}]
+    events.append({"type": f"response.{end}", "response": {"status": end, "output": output}})
+    *deltas, last = clean_responses(events, spacing=spacing)
+    [cleaned] = last["response"]["output"][0]["content"]
+    assert "".join(event["delta"] for event in deltas) == cleaned["text"]
+    assert [each for event in deltas for each in event["logprobs"]] == cleaned["logprobs"]
 
 
 @both

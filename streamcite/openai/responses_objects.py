@@ -75,6 +75,14 @@ class _Place:
             put(event, "annotation_index", len(self._announced))
             self._announced.append(as_dict(annotation))
 
+    def inserted(self, text: Text, new: list[Event]) -> Any:
+        """Give an event like that of the last delta, with what the reader sees of events that no other holds, or None.
+
+        A text that came in no delta stands in its end only.
+        """
+        shown, logprobs = self.read(text, new), self._tokens.take((), new, held=bool(text.held))
+        return _delta_like(text.template, shown, logprobs) if shown and text.template is not None else None
+
     def write(self, event: Any, text: Text, new: list[Event]) -> bool:
         """Write what is shown into the event of a delta, and say whether anything is left of it."""
         shown = self.read(text, new)
@@ -224,10 +232,9 @@ class ResponsesCleaner:
             yield from self._announce(*behind)
 
     def _settled(self, place: _Place, text: Text, new: list[Event]) -> Iterator[Any]:
-        """Give new events of what no event of the stream holds; a text that came in no delta stands in its end only."""
-        shown = place.read(text, new)
-        if shown and text.template is not None:
-            yield self._inserted(_delta_like(text.template, shown))
+        """Give new events of what no event of the stream holds."""
+        if (event := place.inserted(text, new)) is not None:
+            yield self._inserted(event)
         if not self._final:
             yield from self._announce(place)
 
@@ -259,11 +266,11 @@ class ResponsesCleaner:
         return event
 
 
-def _delta_like(template: Any, delta: str) -> Any:
+def _delta_like(template: Any, delta: str, logprobs: list[Any]) -> Any:
     event = copy.copy(template)
     put(event, "delta", delta)
-    if get_list(event, "logprobs"):
-        put(event, "logprobs", [])
+    if logprobs or get_list(event, "logprobs"):
+        put(event, "logprobs", logprobs)
     drop(event, _PADDING)
     return event
 
