@@ -6,6 +6,7 @@ from typing import Any
 
 import anyio
 import anyio.lowlevel
+from anyio.abc import TaskStatus
 
 from streamcite import Resolver
 from streamcite.links import ResolvedEvent
@@ -84,10 +85,18 @@ async def a_cancellation() -> BaseException:
     return kept
 
 
-async def produce(store: Store, key: str, answer: Answer, *, grace: float | None = None, complete: Any = None) -> bool:
+async def produce(
+    store: Store,
+    key: str,
+    answer: Answer,
+    *,
+    grace: float | None = None,
+    complete: Any = None,
+    task_status: TaskStatus[bool] = anyio.TASK_STATUS_IGNORED,
+) -> bool:
     encoder = NativeEncoder()
     frames = AnswerFrames(answer, encoder, resolver=Resolver({}), complete=complete)
-    return await producer.produce(store, key, frames, encoder, grace=grace)
+    return await producer.produce(store, key, frames, encoder, grace=grace, task_status=task_status)
 
 
 async def read_all(store: Store, key: str, start: int = 0) -> list[bytes]:

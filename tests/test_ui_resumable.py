@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
+from anyio.abc import TaskStatus
 from redis.asyncio import Redis
 
 from streamcite.ui.native import NativeEncoder
@@ -78,8 +79,7 @@ async def test_each_reader_gets_each_frame_once(new_store: NewStore) -> None:
     assert await store.begin("other", "p")
     with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as group:
-            group.start_soon(produce, store, "a", Answer(pause=0.001))
-            await anyio.sleep(0.02)
+            await group.start(produce, store, "a", Answer(pause=0.001))
             for number in range(40):
                 group.start_soon(read, number % 3 * 20)
     whole = frames_of(TEXTS)
@@ -138,10 +138,9 @@ async def test_a_producer_that_is_cancelled_ends_the_answer(new_store: NewStore)
 
 
 async def test_a_producer_goes_on_when_the_last_reader_leaves(new_store: NewStore) -> None:
-    store = new_store(lease=0.09)
+    store = new_store()
     async with anyio.create_task_group() as group:
-        group.start_soon(produce, store, "a", Answer(pause=0.002))
-        await anyio.sleep(0.02)
+        await group.start(produce, store, "a", Answer(pause=0.002))
         with anyio.move_on_after(0.02):
             await read_all(store, "a")
     assert await read_all(store, "a") == frames_of(TEXTS)
@@ -171,10 +170,9 @@ async def test_a_producer_stops_when_the_last_reader_leaves(new_store: NewStore)
 
 
 async def test_a_producer_that_says_nothing_for_long_lives(new_store: NewStore) -> None:
-    store = new_store(lease=0.15)
+    store = new_store(lease=0.6)
     async with anyio.create_task_group() as group:
-        group.start_soon(produce, store, "a", Answer(["late"], pause=0.5))
-        await anyio.sleep(0.02)
+        await group.start(produce, store, "a", Answer(["late"], pause=1.0))
         assert await read_all(store, "a") == frames_of(["late"])
 
 
@@ -246,29 +244,30 @@ async def test_an_answer_without_an_end_is_ended(new_store: NewStore) -> None:
 
 async def test_an_answer_that_is_expired_is_no_longer_produced(new_store: NewStore) -> None:
     store, answer = new_store(), Answer(pause=0.01)
-    async with anyio.create_task_group() as group:
-        group.start_soon(expire_soon, store)
-        with pytest.raises(StreamEnded):
-            await produce(store, "a", answer)
+    await expire(store, answer)
     assert answer.closed
     assert answer.read < len(TEXTS)
     with pytest.raises(StreamNotFound):
         await read_all(store, "a")
 
 
-async def expire_soon(store: Store) -> None:
-    await anyio.sleep(0.05)
-    await store.expire("a")
+async def expire(store: Store, answer: Answer) -> None:
+    """Expire an answer as soon as it has begun, and wait until its producer hears of it."""
+
+    async def write(*, task_status: TaskStatus[bool]) -> None:
+        with pytest.raises(StreamEnded):
+            await produce(store, "a", answer, task_status=task_status)
+
+    async with anyio.create_task_group() as group:
+        await group.start(write)
+        await store.expire("a")
 
 
 async def test_a_producer_hears_of_the_end_while_it_waits(new_store: NewStore) -> None:
     """By its next word to the store, not only by its next frame."""
     store, answer = new_store(lease=0.3), Answer(["word"], pause=PATIENCE)
     with anyio.fail_after(PATIENCE):
-        async with anyio.create_task_group() as group:
-            group.start_soon(expire_soon, store)
-            with pytest.raises(StreamEnded):
-                await produce(store, "a", answer)
+        await expire(store, answer)
     assert answer.closed
 
 

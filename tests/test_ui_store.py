@@ -306,7 +306,7 @@ def test_the_redis_store_is_what_a_store_is(redis_server: RedisServer) -> None:
 
 @pytest.mark.anyio
 async def test_the_memory_store_has_room_for_so_many() -> None:
-    store = MemoryStore(max_streams=2, lease=0.02)
+    store = MemoryStore(max_streams=2, lease=LEASE)
     assert await store.begin("a", "p")
     assert await store.begin("b", "p")
     with pytest.raises(StoreFull, match="all of 2 streams"):
@@ -315,6 +315,7 @@ async def test_the_memory_store_has_room_for_so_many() -> None:
     assert await store.begin("c", "p")  # in the place of the one that has ended
     with pytest.raises(StreamNotFound):
         await store.read("b", 0)
+    store._streams["a"].beat -= LEASE
     assert not (await store.read("a", 0)).alive
     assert await store.begin("d", "p")  # in the place of the one that is dead
     with pytest.raises(StreamNotFound):
@@ -323,11 +324,11 @@ async def test_the_memory_store_has_room_for_so_many() -> None:
 
 @pytest.mark.anyio
 async def test_the_memory_store_forgets_what_is_old() -> None:
-    store = MemoryStore(keep=0.02, lease=0.02)
+    store = MemoryStore(keep=LEASE, lease=LEASE)
     await store.begin("a", "p")
     await store.finish("a", "p", 0, [b"last"])
     assert await store.read("a", 0) == ([b"last"], True, True)
-    await anyio.sleep(0.03)
+    store._streams["a"].beat -= 2 * LEASE
     await store.begin("b", "p")
     with pytest.raises(StreamNotFound):
         await store.read("a", 0)
