@@ -7,8 +7,9 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1] / "streamcite"
 # What it loads of itself: the core, without adapters, renderers, protocols and the rest.
 OWN = {
-    *("body", "driver", "event_streams", "events", "fields", "format", "grammar", "guide", "ids", "json_values"),
-    *("links", "material", "options", "parser", "prompt", "resolve", "source", "sources", "spacing", "stream", "units"),
+    *("body", "checks", "driver", "event_streams", "events", "fields", "format", "grammar", "guide"),
+    *("ids", "json_values", "links", "material", "options", "parser", "prompt", "resolve", "source", "sources"),
+    *("spacing", "stream", "units"),
 }
 
 
