@@ -141,6 +141,15 @@ def test_it_does_not_depend_on_how_the_answer_is_cut(text: str, cuts: list[int],
     assert rendered(MarkdownRenderer(style), feeds(text, cuts)) == markdown(text, style)
 
 
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("mark", ["_", "*", "_*", "`", "~", "#", "|", "| ", " ", "&a", "[", "\\", "a", "\u3000"])
+def test_a_run_of_any_length_is_the_same_however_it_is_cut(mark: str, style: MarkdownStyle) -> None:
+    for length in (62, 63, 64, 65, 128, 130):
+        run = (mark * length)[:length]
+        for text in (f"{M}{run}", f"a{run}{M}b", f"# {run}{M}\n{run}{M}"):
+            assert rendered(MarkdownRenderer(style), feeds(text, range(len(text)))) == markdown(text, style)
+
+
 @given(answers)
 def test_nothing_of_the_answer_is_lost(text: str) -> None:
     # In footnotes its own would be text.

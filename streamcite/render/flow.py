@@ -17,7 +17,7 @@ _TOKEN = re.compile(
     r"|\\[^\r\n]|&#?[A-Za-z0-9]{1,31};|[\[\]()<>:&\\]|(?P<word>[^\r\n`\\|#*_~ \t\[\]()<>:&]{1,64})"
 )
 # What may be no more than the beginning of one of them, or is known by what follows it.
-_OPEN_END = re.compile(r"(?:\r|`{1,63}|\\|(?:\||\#{1,63})[ \t]{0,63}|[*_~]{1,63}|[<\[\]]|&#?[A-Za-z0-9]{0,31})\Z")
+_OPEN_END = re.compile(r"(?:\r|`{1,64}|\\|(?:\||\#{1,64})[ \t]{0,64}|[*_~]{1,64}|[<\[\]]|&#?[A-Za-z0-9]{0,31})\Z")
 _PLAIN = re.compile(r"[^\r\n`\\|#*_~\[\]()<>:&]+")
 # After these a link needs a blank before it, or it is an image, a reference or not a link.
 _APART = ("!", "]", "\\", "^")
