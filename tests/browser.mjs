@@ -12,7 +12,9 @@ const browser = await chromium.launchPersistentContext(userData, {
   executablePath,
   args: [...args, "--disable-sync", "--no-first-run"],
   viewport: {width: 720, height: 640},
+  timeout: 0, // what asks for a step waits for it, and no longer than it has patience
 });
+browser.setDefaultTimeout(0);
 let page, problems;
 
 const steps = {
