@@ -88,6 +88,7 @@ def final(events: Iterable[ResolvedEvent]) -> str:
 @example("*a_ *a_ *a_ ", [])
 @example("***a** b* ", [])
 @example("&amp;", [3])
+@example("```\n" + "`" * 1100, [4])
 def test_what_is_seen_at_the_end_is_one_render(text: str, cuts: list[int]) -> None:
     fed, reader = feeds(text, cuts), Reader()
     for events in fed:

@@ -190,7 +190,7 @@ class OpenBlocks:
             text, tail.blanks = text + pipe, tail.blanks[len(pipe) :]
         self._show(self._source.render(text + HERE * goes_on, citations), goes_on=goes_on)
         tail.is_code = tail.goes_on
-        tail.is_exact = _is_closed(code)
+        tail.is_exact = _is_closed(code) and not goes_on
 
     def _show_content(self, text: str, content: str, row: str, citations: Sequence[PlacedCitation]) -> None:
         """Show a source by the last content in it, or by the last line of that."""
