@@ -3,6 +3,8 @@
 import ast
 import difflib
 import re
+import resource
+import shlex
 import subprocess
 import tomllib
 from collections.abc import Sequence
@@ -139,6 +141,26 @@ def test_tests_that_fail_without_a_change_end_it(
         run(monkeypatch, MODULES[0])
     assert stopped.value.code == 2
     assert f"{MODULES[0]}: fails without any change: {scores.CASES}" in capsys.readouterr().err
+
+
+def test_limits_are_for_what_runs_with_a_change_and_for_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    limits: list[str] = []
+
+    def asked(copy: Path, *_: object) -> None:
+        settings = tomllib.loads((copy / "settings.toml").read_text("utf-8"))
+        command = shlex.split(settings["cosmic-ray"]["test-command"])
+        limits.append(subprocess.check_output(command, text=True))
+        raise subprocess.CalledProcessError(1, "baseline")
+
+    monkeypatch.setattr(session, "_ray", asked)
+    told = "import resource as r; print(r.getrlimit(r.RLIMIT_CPU)[0], r.getrlimit(r.RLIMIT_AS)[0] >> 10)"
+    with pytest.raises(session.TestsFail):
+        session.run(MODULES[0], [f"-c {shlex.quote(told)}"], {})
+    assert limits == [f"{session.LIMITS[0]} {session.MEMORY}\n"]
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
 
 
 def test_the_report_has_the_scores(monkeypatch: pytest.MonkeyPatch) -> None:
