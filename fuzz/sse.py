@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fuzz.inputs import Input, cut_bytes
 from streamcite.sse.decode import DEFAULT_MAX_LINE
-from tests.test_sse_decode import Standard, as_standard, outcome, over_limit
+from tests.sse_streams import Standard, as_standard, outcome, over_limit
 
 LIMITS = [DEFAULT_MAX_LINE, 1, 6, 20, 100]
 

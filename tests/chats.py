@@ -13,6 +13,7 @@ from streamcite import Citation, Event, Source, parse
 Shape = dict[str, Any]
 
 MARKER = "\ue200cite\ue202turn0file1\ue202L8-L13\ue201"
+SENTENCE = f"It lasts.{MARKER} And \U0001f680 so on."
 HEAD: Shape = {"id": "chatcmpl-1", "created": 1, "model": "any"}
 USAGE: Shape = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
 TOOL_CALL: Shape = {
@@ -165,3 +166,9 @@ def clean_places(events: Iterable[Event], unit: str) -> list[int]:
         else:
             places += [at] * (length(event.raw, unit) - 1) + [at + length(event.text, unit)]
     return places
+
+
+def hosted(start: int, end: int, **fields: Any) -> Shape:
+    """Give an annotation as the server sends it."""
+    place = {"start_index": start, "end_index": end, "title": "Hosted", "url": "https://b.example"}
+    return {"type": "url_citation", "url_citation": place, **fields}

@@ -6,6 +6,7 @@ A body is given as pieces, which `Replay` hands out as a response of the client 
 
 import itertools
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Self, cast
@@ -68,6 +69,25 @@ def body(objects: Iterable[Any], *, named: bool = False, done: bool = True, esca
         return encode(text, event=value.get("type") if named else None)
 
     return b"".join(map(frame, objects)) + (DONE if done else b"")
+
+
+# How it may be written.
+WRITTEN = {
+    "escapes": lambda objects: body(objects),
+    "escapes in capitals": lambda objects: body(objects).replace(rb"\ue20", rb"\uE20"),
+    "UTF-8": lambda objects: body(objects, escapes=False),
+    "named": lambda objects: body(objects, named=True, escapes=False),
+    "named message": lambda objects: re.sub(rb"(?m)^data: {", rb"event: message\ndata: {", body(objects)),
+    "named otherwise": lambda objects: re.sub(rb"(?m)^data: {", rb"event: response.odd\ndata: {", body(objects)),
+    "CRLF": lambda objects: body(objects, named=True).replace(b"\n", b"\r\n"),
+    "CR": lambda objects: body(objects, escapes=False).replace(b"\n", b"\r"),
+    "comments": lambda objects: b": ping\n\n" + body(objects).replace(b"data:", b": ping\n\n:\ndata:"),
+    "no DONE": lambda objects: body(objects, done=False),
+    "behind DONE": lambda objects: body(objects) + body(objects),
+    "no space": lambda objects: body(objects).replace(b"data: ", b"data:"),
+    "lines": lambda objects: body([json.dumps(each, indent=1) for each in objects]),
+    "not ended": lambda objects: body(objects, done=False)[:-1],
+}
 
 
 def short(api: Api, *deltas: str) -> list[Any]:

@@ -207,6 +207,38 @@ def plain(value: Any) -> Any:
     return copy.deepcopy(value) if isinstance(value, dict) else value.to_dict(mode="json")
 
 
+# Events that bring no text
+
+DELTA = {"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "item_id": "item_0"}
+CALL = {"type": "function_call", "arguments": MARKER}
+SILENT_EVENTS: list[Json] = [
+    {},
+    {"type": "keepalive", "sequence_number": 3},
+    {"type": "response.unheard_of", "text": "no", "part": {"type": "output_text", "text": "no"}},
+    {"type": None},
+    {"type": 5},
+    {"type": "response.output_text.delta"},
+    {**DELTA, "delta": None},
+    {**DELTA, "delta": ""},
+    {"type": "response.content_part.added", "part": None},
+    {"type": "response.function_call_arguments.done", "output_index": 9, "arguments": MARKER},
+    {"type": "response.in_progress", "response": {"output": None}},
+    {"type": "response.queued"},
+]
+# They bring no text either, but tell that the answer went on after a text that ended.
+TELLING: list[Json] = [
+    {**DELTA, "delta": 5},
+    {"type": "response.unheard_of.delta", "delta": "no"},
+    {"type": "response.output_item.added", "item": CALL, "output_index": 9},
+    {"type": "response.output_item.added", "item": None},
+    {"type": "response.function_call_arguments.delta", "output_index": 9, "delta": MARKER},
+]
+
+
+def everywhere(silent: Json, events: Iterable[Json]) -> list[Json]:
+    return [silent, *(each for event in events for each in (event, silent))]
+
+
 # What is said of a text, slowly and obviously
 
 

@@ -29,7 +29,7 @@ from tests.processes import PATIENCE
 from tests.raw_streams import ASK, body, bytewise
 from tests.responses_streams import UNCLOSED
 from tests.splices import cleaned, spliced, up_to_the_end, values
-from tests.test_upstreams import ERRORS, TEXT
+from tests.upstream_reads import ERRORS, TEXT
 from tests.upstreams import Aimock, Fault, Llmock, Upstream
 
 

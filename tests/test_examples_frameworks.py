@@ -15,9 +15,9 @@ from streamcite.sse import SSEDecoder
 from streamcite.testing import recorded_answers
 from streamcite.ui.langchain import ai_message
 from tests.http_peer import request
+from tests.langchain_chunks import chunks, sent
 from tests.processes import ENVIRONMENT, PATIENCE, unread
 from tests.rendering import CITES, feeds
-from tests.test_ui_langchain import chunks, sent
 from tests.upstreams import INSTALLED, started
 
 ROOT = Path(__file__).parents[1]

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from fuzz import inputs, parser, splice, sse
 from fuzz.__main__ import TARGETS, load
 from streamcite import CitationParser, Event
-from tests import splices
-from tests import test_sse_decode as decoding
+from tests import splices, sse_streams
 
 CORPUS = Path(__file__).parents[1] / "fuzz" / "corpus"
 FILES = sorted(path for path in CORPUS.rglob("*") if path.is_file())
@@ -61,7 +60,9 @@ def test_a_fault_of_the_parser_is_found(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_fault_of_the_decoder_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not found("sse")
-    monkeypatch.setattr(sse, "outcome", lambda parts, **options: decoding.outcome([b"".join(parts) + b"\n"], **options))
+    monkeypatch.setattr(
+        sse, "outcome", lambda parts, **options: sse_streams.outcome([b"".join(parts) + b"\n"], **options)
+    )
     assert found("sse")
 
 

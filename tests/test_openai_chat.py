@@ -19,12 +19,12 @@ from streamcite import Citation, Malformed, ParserOptions, Reference, clean, par
 from streamcite.openai import AsyncEventView, EventView, chat_events
 from streamcite.sse import encode
 from streamcite.testing import RecordedAnswer, Server, recorded_answers, serve
-from tests.chats import CHUNK, MARKER, TOOL_CALL, USAGE, Shape, both, choice, given_as
+from tests.chats import CHUNK, SENTENCE, Shape, both, choice, given_as
 from tests.clients import new_client
 from tests.http_peer import Peer
+from tests.odd_chats import LAST, SILENT_CHUNKS
 from tests.reading import joined
 
-SENTENCE = f"It lasts.{MARKER} And \U0001f680 so on."
 ASK: list[ChatCompletionUserMessageParam] = [{"role": "user", "content": "How long does it last?"}]
 ANSWERS = recorded_answers()
 
@@ -126,49 +126,13 @@ def test_a_broken_connection_raises_as_the_client_does_and_loses_nothing(peer: P
 # The shapes of chunks
 
 
-PROMPT_FILTER = {"choices": [], "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {}}]}
-LAST = {"choices": [], "usage": USAGE}
-
-# Chunks that carry no text of choice 0. None of them may crash, show anything, or end the answer.
-SILENT: dict[str, Shape] = {
-    "an empty chunk": {},
-    "choices are null": {"choices": None},
-    "choices are a number": {"choices": 5},
-    "choices are a string": {"choices": "text"},
-    "choices are an object": {"choices": {"index": 0}},
-    "choices are lists": {"choices": [["text"]]},
-    "Azure's prompt filter": PROMPT_FILTER,
-    "usage": LAST,
-    "usage beside a choice": {"choices": [choice("")], "usage": USAGE},
-    "role only": {"choices": [{"index": 0, "delta": {"role": "assistant"}, "finish_reason": None}]},
-    "content is null": {"choices": [choice(None)]},
-    "content is empty": {"choices": [choice("")]},
-    "content is no string": {"choices": [choice([{"type": "text", "text": "never"}])]},
-    "delta is null": {"choices": [{"index": 0, "delta": None, "finish_reason": None}]},
-    "delta is absent": {"choices": [{"index": 0}]},
-    "delta is empty": {"choices": [{"index": 0, "delta": {}}]},
-    "a choice is null": {"choices": [None]},
-    "a choice is empty": {"choices": [{}]},
-    "refusal": {"choices": [choice(None, refusal="I cannot.")]},
-    "tool call": {"choices": [choice(None, tool_calls=[TOOL_CALL])]},
-    "function call": {"choices": [choice(None, function_call={"name": "find", "arguments": "{"})]},
-    "reasoning": {"choices": [choice(None, reasoning_content=f"Hm.{MARKER}")]},
-    "annotations": {"choices": [choice(None, annotations=[{"type": "url_citation"}])]},
-    "finish_reason is empty": {"choices": [choice(None, finish_reason="")]},
-    "another choice": {"choices": [choice("never", index=1)]},
-    "another choice finishes": {"choices": [choice(None, index=1, finish_reason="stop")]},
-    "unknown object": {"object": "ping", "choices": []},
-    "an error": {"type": "error", "message": "overloaded"},
-}
-
-
 async def async_chunks(kind: str, shapes: list[Shape]) -> AsyncIterator[Any]:
     for each in given_as(kind, shapes):
         yield each
 
 
 @both
-@pytest.mark.parametrize("silent", SILENT.values(), ids=SILENT)
+@pytest.mark.parametrize("silent", SILENT_CHUNKS.values(), ids=SILENT_CHUNKS)
 def test_a_chunk_without_text_changes_nothing_wherever_it_comes(kind: str, silent: Shape) -> None:
     pieces = [{"choices": [choice(piece)]} for piece in SENTENCE]
     everywhere = [silent, *(shape for piece in pieces for shape in (piece, silent))]
@@ -176,7 +140,7 @@ def test_a_chunk_without_text_changes_nothing_wherever_it_comes(kind: str, silen
 
 
 @both
-@pytest.mark.parametrize("silent", SILENT.values(), ids=SILENT)
+@pytest.mark.parametrize("silent", SILENT_CHUNKS.values(), ids=SILENT_CHUNKS)
 def test_a_chunk_without_text_does_not_make_the_answer_complete(kind: str, silent: Shape) -> None:
     shapes = [{"choices": [choice(SENTENCE[:20])]}, silent]
     view = chat_events(given_as(kind, shapes))
@@ -197,7 +161,7 @@ def test_a_field_of_any_type_raises_nothing_and_both_kinds_agree(shapes: list[Sh
 @both
 @pytest.mark.anyio
 async def test_an_async_stream_passes_over_the_same_chunks(anyio_backend: str, kind: str) -> None:
-    shapes = [shape for piece in SENTENCE for shape in [{"choices": [choice(piece)]}, *SILENT.values()]]
+    shapes = [shape for piece in SENTENCE for shape in [{"choices": [choice(piece)]}, *SILENT_CHUNKS.values()]]
     async with chat_events(async_chunks(kind, shapes)) as events:
         assert joined([event async for event in events]) == parse(SENTENCE)
 
@@ -292,7 +256,7 @@ NOT_CHUNKS: list[Any] = [SENTENCE, encode(SENTENCE), 5, [choice(SENTENCE)]]
 @pytest.mark.parametrize("chunk", NOT_CHUNKS, ids=type)
 def test_what_is_not_a_chunk_is_misuse_at_once(chunk: Any) -> None:
     with pytest.raises(TypeError, match=NO_CHUNK.format(type(chunk).__name__)):
-        next(chat_events(iter([*given_as("typed", [SILENT["an empty chunk"]]), chunk])))
+        next(chat_events(iter([*given_as("typed", [SILENT_CHUNKS["an empty chunk"]]), chunk])))
 
 
 @pytest.mark.parametrize("kind", ["typed", "dict"])

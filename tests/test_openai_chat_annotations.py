@@ -25,6 +25,7 @@ from tests.chats import (
     completion,
     expected_annotations,
     given_as,
+    hosted,
     length,
     plain,
     streamed,
@@ -35,12 +36,6 @@ from tests.reading import source_text
 UNITS: st.SearchStrategy[Unit] = st.sampled_from(["codepoint", "utf16"])
 WHENS: st.SearchStrategy[When] = st.sampled_from(["streamed", "final", "off"])
 CITED = "One.\ue200cite\ue202a1\ue201 Two \U0001f680.\ue200cite\ue202a1\ue202b2\ue201 Three."
-
-
-def hosted(start: int, end: int, **fields: Any) -> Shape:
-    """Give an annotation as the server sends it."""
-    place = {"start_index": start, "end_index": end, "title": "Hosted", "url": "https://b.example"}
-    return {"type": "url_citation", "url_citation": place, **fields}
 
 
 def is_hosted(annotation: Shape) -> bool:

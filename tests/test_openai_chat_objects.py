@@ -19,6 +19,7 @@ from tests.chats import (
     HEAD,
     KINDS,
     MARKER,
+    SENTENCE,
     SOURCES,
     TOOL_CALL,
     USAGE,
@@ -38,7 +39,6 @@ from tests.chats import (
 )
 from tests.reading import joined
 
-SENTENCE = f"It lasts.{MARKER} And \U0001f680 so on."
 UNCLOSED = "It lasts.\ue200cite\ue202turn0file1"
 SHORT = "\ue200cite\ue202a1\ue201"
 

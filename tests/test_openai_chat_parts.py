@@ -14,6 +14,7 @@ from tests import strategies as sc
 from tests.chats import (
     KINDS,
     MARKER,
+    SENTENCE,
     TOOL_CALL,
     USAGE,
     Shape,
@@ -26,35 +27,15 @@ from tests.chats import (
     plain,
     streamed,
 )
+from tests.odd_chats import CHANNELS, conversations
 from tests.reading import joined, source_text
-
-SENTENCE = f"It lasts.{MARKER} And \U0001f680 so on."
-NAMES = {"content": "answer", "refusal": "refusal", "reasoning_content": "reasoning", "reasoning": "reasoning"}
-REASONS = st.sampled_from(["stop", "length", "content_filter", "", None])
-DELTAS = st.sampled_from(
-    ("a ", "\ue200", "cite", "\ue202", "a1", "\ue201", SENTENCE, "\ud83d", "\ude80", "\n", MARKER * 3)
-)
-
-
-@st.composite
-def conversations(draw: st.DrawFn) -> list[Shape]:
-    """Draw chunks of two choices with several texts each, that may end anyhow, and go on after their ends."""
-    shapes = []
-    for _ in range(draw(st.integers(0, 12))):
-        names = draw(st.lists(st.sampled_from(list(NAMES)), unique=True, max_size=2))
-        delta = {name: draw(DELTAS) for name in names}
-        index = draw(st.integers(0, 1))
-        one = {"index": index, "delta": delta, "finish_reason": draw(REASONS)}
-        other = choice(draw(DELTAS), 1 - index)
-        shapes.append(chunk(one, *[other] * draw(st.integers(0, 1)), usage=draw(st.sampled_from([None, USAGE]))))
-    return shapes
 
 
 @st.composite
 def texts(draw: st.DrawFn) -> dict[tuple[int, str], tuple[str, str]]:
     """Draw the texts of two choices, each with the finish reason of its choice."""
     reasons = draw(st.tuples(*[st.sampled_from(["stop", "length"])] * 2))
-    places = st.tuples(st.integers(0, 1), st.sampled_from(list(NAMES)))
+    places = st.tuples(st.integers(0, 1), st.sampled_from(list(CHANNELS)))
     drawn = draw(st.dictionaries(places, sc.texts(sc.OPENAI, max_pieces=4), max_size=4))
     return {place: (text, reasons[place[0]]) for place, text in drawn.items()}
 
@@ -75,7 +56,7 @@ def test_each_text_is_read_by_itself_however_they_interleave(
     for place, (text, reason) in texts.items():
         text = as_utf16(text)
         expected = parse(text, complete=reason == "stop")
-        part = Part(NAMES[place[1]], place[0], 0, place[1])  # type: ignore[arg-type]
+        part = Part(CHANNELS[place[1]], place[0], 0, place[1])  # type: ignore[arg-type]
         assert joined(seen.pop(part, [])) == expected
         if text:
             result = results.pop(place)

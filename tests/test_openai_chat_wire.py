@@ -1,6 +1,5 @@
 """The real client over a real socket: its ``.stream()``, both views, and what a server does wrong."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,20 +9,17 @@ from openai.types.chat import ChatCompletionUserMessageParam
 
 from streamcite import Source, clean, parse
 from streamcite.openai import chat_events, clean_chat, clean_completion
-from streamcite.sse import encode
 from streamcite.testing import RecordedAnswer, recorded_answers
 from tests.chats import (
     SOURCES,
     TOOL_CALL,
     added_up,
-    choice,
-    chunk,
     expected_annotations,
-    streamed,
     without_index,
 )
 from tests.clients import new_client
 from tests.http_peer import Peer
+from tests.odd_chats import WIRE
 from tests.reading import joined
 
 ASK: list[ChatCompletionUserMessageParam] = [{"role": "user", "content": "How long does it last?"}]
@@ -136,39 +132,6 @@ def test_events_that_are_no_longer_the_helper_are_misuse_of_the_object_view(clie
 
 
 # A server that sends what it is told, and no more
-
-
-def place(**fields: Any) -> dict[str, Any]:
-    return {
-        "type": "url_citation",
-        "url_citation": {"start_index": 0, "end_index": 9, "title": "H", "url": "h"},
-        **fields,
-    }
-
-
-def frames(*data: Any) -> bytes:
-    return b"".join(encode(each if isinstance(each, str) else json.dumps(each)) for each in data)
-
-
-TEXT = [chunk(choice("It lasts.", role="assistant")), chunk(choice("\ue200cite\ue202a1"))]
-HALVES = [chunk(choice("\ud83d", role="assistant")), chunk(choice("\ude80")), chunk(choice("\ud83d!"))]
-HOSTED = [
-    chunk(choice("It lasts.", role="assistant", annotations=[place(index=0)])),
-    chunk(choice(f"{MARKER} So", annotations=[place(index=1), place(index=2)])),
-    chunk(choice(f" it is.{MARKER}", annotations=[place(index=3)])),
-]
-UNNUMBERED = [chunk(choice(f"It lasts.{MARKER}", role="assistant", annotations=[place()]))]
-WIRE: dict[str, tuple[bytes, bool]] = {  # what is sent, and whether the connection is cut then
-    "error": (frames(*TEXT, {"error": {"message": "overloaded", "type": "server_error"}}), False),
-    "malformed": (frames(*TEXT, '{"choices": ['), False),
-    "cut": (frames(*TEXT), True),
-    "silent": (frames(*TEXT), False),
-    "unfinished": (frames(*TEXT, "[DONE]"), False),
-    "halves": (frames(*HALVES, *streamed([]), "[DONE]"), False),
-    "hosted": (frames(*HOSTED, *streamed([]), "[DONE]"), False),
-    "unnumbered": (frames(*UNNUMBERED, *streamed([]), "[DONE]"), False),
-    "tools": (frames(chunk(choice(MARKER, tool_calls=[TOOL_CALL])), *streamed([], "tool_calls"), "[DONE]"), False),
-}
 
 
 @pytest.fixture

@@ -14,9 +14,7 @@ from streamcite.openai.logprobs import TokenFilter
 from streamcite.openai.objects import get_list
 from streamcite.spacing import Spacing
 from tests import strategies as sc
-from tests.chats import KINDS, MARKER, Shape, as_utf16, both, choice, chunk, completion, given_as, plain
-
-SENTENCE = f"It lasts.{MARKER} And \U0001f680 so on."
+from tests.chats import KINDS, MARKER, SENTENCE, Shape, as_utf16, both, choice, chunk, completion, given_as, plain
 
 
 def entry(data: bytes, **fields: Any) -> Shape:

@@ -14,8 +14,8 @@ from streamcite.openai.responses_core import ResponsesCore
 from tests import responses_streams as rs
 from tests import strategies as sc
 from tests.chats import CHUNK, JSON, KINDS, MARKER, Shape, choice, chunk, given_as, streamed
+from tests.odd_chats import conversations
 from tests.responses_streams import Item, message, stream_of
-from tests.test_openai_chat_parts import conversations
 
 Pairs = list[tuple[Part, Event]]
 

@@ -1,7 +1,6 @@
 """The fast lane against the event view: the same answer out of the same bytes, however they are written and cut."""
 
 import json
-import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 from http.client import HTTPConnection
@@ -19,6 +18,7 @@ from streamcite.testing import recorded_answers, serve
 from tests import responses_streams as rs
 from tests import strategies as sc
 from tests.chats import CHUNK, MARKER, TOOL_CALL, choice, chunk, halves, streamed
+from tests.odd_chats import SILENT_CHUNKS, WIRE, conversations
 from tests.processes import PATIENCE
 from tests.raw_streams import (
     APIS,
@@ -27,6 +27,7 @@ from tests.raw_streams import (
     CHAT,
     DONE,
     RESPONSES,
+    WRITTEN,
     Api,
     AsyncReplay,
     aoutcome,
@@ -42,12 +43,7 @@ from tests.raw_streams import (
     view_of,
 )
 from tests.reading import joined
-from tests.responses_streams import UNCLOSED, Item, message, stream_of
-from tests.test_openai_chat import SILENT as SILENT_CHUNKS
-from tests.test_openai_chat_parts import conversations
-from tests.test_openai_chat_wire import WIRE
-from tests.test_openai_responses import SILENT as SILENT_EVENTS
-from tests.test_openai_responses import TELLING, everywhere
+from tests.responses_streams import SILENT_EVENTS, TELLING, UNCLOSED, Item, everywhere, message, stream_of
 
 TEXT = f"Yes.{MARKER}\U0001f680 é"
 every_api = pytest.mark.parametrize("api", APIS.values(), ids=APIS)
@@ -62,22 +58,6 @@ def check(api: Api, data: bytes, pieces: list[bytes]) -> None:
 # However it is written
 
 
-WRITTEN = {
-    "escapes": lambda objects: body(objects),
-    "escapes in capitals": lambda objects: body(objects).replace(rb"\ue20", rb"\uE20"),
-    "UTF-8": lambda objects: body(objects, escapes=False),
-    "named": lambda objects: body(objects, named=True, escapes=False),
-    "named message": lambda objects: re.sub(rb"(?m)^data: {", rb"event: message\ndata: {", body(objects)),
-    "named otherwise": lambda objects: re.sub(rb"(?m)^data: {", rb"event: response.odd\ndata: {", body(objects)),
-    "CRLF": lambda objects: body(objects, named=True).replace(b"\n", b"\r\n"),
-    "CR": lambda objects: body(objects, escapes=False).replace(b"\n", b"\r"),
-    "comments": lambda objects: b": ping\n\n" + body(objects).replace(b"data:", b": ping\n\n:\ndata:"),
-    "no DONE": lambda objects: body(objects, done=False),
-    "behind DONE": lambda objects: body(objects) + body(objects),
-    "no space": lambda objects: body(objects).replace(b"data: ", b"data:"),
-    "lines": lambda objects: body([json.dumps(each, indent=1) for each in objects]),
-    "not ended": lambda objects: body(objects, done=False)[:-1],
-}
 every_way = pytest.mark.parametrize("written", WRITTEN.values(), ids=WRITTEN)
 
 

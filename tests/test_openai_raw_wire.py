@@ -11,9 +11,9 @@ from streamcite.surrogates import replace_surrogates
 from streamcite.testing import Server, recorded_answers
 from tests.raw_streams import APIS, CHAT, Api, Outcome, aoutcome, outcome
 from tests.reading import joined
-from tests.test_upstreams import CHAT as PLAIN_CHAT
-from tests.test_upstreams import MARKER, TEXT, async_client_of, client_of, deltas_of, read
-from tests.test_upstreams import RESPONSES as PLAIN_RESPONSES
+from tests.upstream_reads import CHAT as PLAIN_CHAT
+from tests.upstream_reads import MARKER, TEXT, async_client_of, client_of, deltas_of, read
+from tests.upstream_reads import RESPONSES as PLAIN_RESPONSES
 from tests.upstreams import Aimock, Fault, Llmock, Upstream
 
 UNCLOSED = f"It lasts. {MARKER[:-1]}"

@@ -17,7 +17,18 @@ from streamcite.openai import EventView, Part, responses_events
 from tests import responses_streams as rs
 from tests import strategies as sc
 from tests.reading import joined, source_text
-from tests.responses_streams import MARKER, UNCLOSED, Item, Json, message, stream_of, typed
+from tests.responses_streams import (
+    MARKER,
+    SILENT_EVENTS,
+    TELLING,
+    UNCLOSED,
+    Item,
+    Json,
+    everywhere,
+    message,
+    stream_of,
+    typed,
+)
 
 SENTENCE = f"It lasts.{MARKER} And \U0001f680 so on."
 
@@ -333,45 +344,15 @@ def test_output_indexes_may_have_gaps(shape: Any) -> None:
     assert not any(part.snapshot_mismatch for part in view.result.parts)
 
 
-DELTA = {"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "item_id": "item_0"}
-CALL = {"type": "function_call", "arguments": MARKER}
-SILENT: list[Json] = [
-    {},
-    {"type": "keepalive", "sequence_number": 3},
-    {"type": "response.unheard_of", "text": "no", "part": {"type": "output_text", "text": "no"}},
-    {"type": None},
-    {"type": 5},
-    {"type": "response.output_text.delta"},
-    {**DELTA, "delta": None},
-    {**DELTA, "delta": ""},
-    {"type": "response.content_part.added", "part": None},
-    {"type": "response.function_call_arguments.done", "output_index": 9, "arguments": MARKER},
-    {"type": "response.in_progress", "response": {"output": None}},
-    {"type": "response.queued"},
-]
-# They bring no text either, but tell that the answer went on after a text that ended.
-TELLING: list[Json] = [
-    {**DELTA, "delta": 5},
-    {"type": "response.unheard_of.delta", "delta": "no"},
-    {"type": "response.output_item.added", "item": CALL, "output_index": 9},
-    {"type": "response.output_item.added", "item": None},
-    {"type": "response.function_call_arguments.delta", "output_index": 9, "delta": MARKER},
-]
-
-
-def everywhere(silent: Json, events: Iterable[Json]) -> list[Json]:
-    return [silent, *(each for event in events for each in (event, silent))]
-
-
 @both_shapes
-@pytest.mark.parametrize("silent", [*SILENT, *TELLING], ids=str)
+@pytest.mark.parametrize("silent", [*SILENT_EVENTS, *TELLING], ids=str)
 def test_an_event_without_text_changes_nothing_wherever_it_comes(shape: Any, silent: Json) -> None:
     events = everywhere(silent, stream_of(message(*SENTENCE)))
     assert joined(responses_events(shape(events))) == parse(SENTENCE)
 
 
 @both_shapes
-@pytest.mark.parametrize("silent", SILENT, ids=str)
+@pytest.mark.parametrize("silent", SILENT_EVENTS, ids=str)
 def test_an_event_that_says_nothing_does_not_decide_how_a_text_ended(shape: Any, silent: Json) -> None:
     text = f"It lasts.{UNCLOSED}"
     events = everywhere(silent, stream_of(message(*text)))

@@ -20,7 +20,7 @@ from streamcite.openai import (
 )
 from streamcite.surrogates import replace_surrogates
 from tests.reading import joined
-from tests.test_upstreams import (
+from tests.upstream_reads import (
     ASK,
     CHAT,
     ERRORS,

@@ -14,13 +14,11 @@ from streamcite.relay import Found, Splice
 from streamcite.testing import Server, recorded_answers
 from tests import responses_streams as rs
 from tests import strategies as sc
-from tests.chats import CHUNK, MARKER, SOURCES, TOOL_CALL, choice, chunk, halves, streamed
-from tests.raw_streams import APIS, ASK, body, bytewise, in_pieces, short
+from tests.chats import CHUNK, MARKER, SOURCES, TOOL_CALL, choice, chunk, halves, hosted, streamed
+from tests.odd_chats import conversations
+from tests.raw_streams import APIS, ASK, WRITTEN, body, bytewise, in_pieces, short
 from tests.responses_streams import UNCLOSED, Part, message, stream_of
 from tests.splices import cleaned, framed, payloads, spelled, spliced, up_to_the_end, values
-from tests.test_openai_chat_annotations import hosted
-from tests.test_openai_chat_parts import conversations
-from tests.test_openai_raw import WRITTEN
 from tests.upstreams import Upstream
 
 TEXT = f"Yes.{MARKER}\U0001f680 é"

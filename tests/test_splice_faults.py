@@ -11,13 +11,10 @@ from streamcite.relay import Splice, SpliceClosed, StreamTooLong, cleaner
 from streamcite.sse import LineTooLong
 from tests import responses_streams as rs
 from tests.chats import MARKER, choice, chunk, streamed
+from tests.odd_chats import SILENT_CHUNKS, WIRE
 from tests.raw_streams import APIS, DONE, body, bytewise, in_pieces
-from tests.responses_streams import UNCLOSED, message, stream_of
+from tests.responses_streams import SILENT_EVENTS, TELLING, UNCLOSED, everywhere, message, stream_of
 from tests.splices import cleaned, payloads, spliced, values
-from tests.test_openai_chat import SILENT as SILENT_CHUNKS
-from tests.test_openai_chat_wire import WIRE
-from tests.test_openai_responses import SILENT as SILENT_EVENTS
-from tests.test_openai_responses import TELLING, everywhere
 
 TEXT = f"Yes.{MARKER}\U0001f680 é"
 every_api = pytest.mark.parametrize("name", APIS)

@@ -14,11 +14,10 @@ from streamcite.relay import Splice, SpliceClosed
 from streamcite.relay import splice as splice_module
 from streamcite.relay.cleaner import EventCleaner
 from streamcite.sse import LineTooLong, ServerSentEvent, SSEDecoder
-from tests.chats import MARKER, SOURCES, choice, chunk, streamed
+from tests.chats import MARKER, SOURCES, choice, chunk, hosted, streamed
 from tests.raw_streams import APIS, body, bytewise, in_pieces
 from tests.responses_streams import Item, Part, message, stream_of
 from tests.splices import StoppedError, cleaned, spliced, up_to_the_end, values
-from tests.test_openai_chat_annotations import hosted
 
 DELTAS = ["It ", "lasts \ue200ci", "te\ue202turn0file1\ue201", " long."]
 every_api = pytest.mark.parametrize("name", APIS)

@@ -7,27 +7,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from streamcite import Cited, Resolved, ResolvedEvent, Resolver, Source, parse
+from streamcite import Cited, Resolved, Resolver, Source, parse
 from streamcite.resolve import resolve
-from streamcite.sse import ServerSentEvent, SSEDecoder
+from streamcite.sse import SSEDecoder
 from streamcite.ui.langchain import LangChainEncoder, ai_message
 from streamcite.ui.protocol import new_encoder
+from tests.langchain_chunks import chunks, sent
 from tests.markers import cite
 from tests.rendering import SOURCES, answers, cuts, feeds
-
-
-def sent(fed: Sequence[Sequence[ResolvedEvent]], *, complete: bool = True) -> list[ServerSentEvent]:
-    encoder = LangChainEncoder(message_id="m")
-    frames = [*(frame for events in fed for frame in encoder.feed(events)), *encoder.close(complete=complete)]
-    return SSEDecoder().feed(b"".join(frames))
-
-
-def chunks(received: Sequence[ServerSentEvent]) -> list[Any]:
-    assert {event.event for event in received} == {"messages"}
-    assert [event.id for event in received] == [str(number) for number in range(len(received))]
-    pairs = [json.loads(event.data) for event in received]
-    assert {json.dumps(metadata) for _, metadata in pairs} == {"{}"}
-    return [chunk for chunk, _ in pairs]
 
 
 def added_up(found: Sequence[Any]) -> Any:
