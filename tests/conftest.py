@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from streamcite.testing import Server
     from tests.http_peer import Peer
+    from tests.relays import Served
     from tests.upstreams import Aimock, Llmock
 
 # `benchmarks`, `examples` and what tests share are in the checkout only. It stands last, so that `streamcite` is the
@@ -114,6 +115,44 @@ def llmock() -> Iterator[Llmock]:
 
     with run_llmock() as upstream:
         yield upstream
+
+
+# Relays, and what they ask.
+
+
+@pytest.fixture(scope="module")
+def answering() -> Iterator[Server]:
+    """Serve one answer of two citations."""
+    from streamcite.testing import serve
+    from tests.relays import ANSWER
+
+    with serve(ANSWER) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def relay(answering: Server) -> Iterator[Served]:
+    from tests.relays import relaying
+
+    with relaying(answering.base_url, remember=10) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def asking(relay: Served) -> Iterator[OpenAI]:
+    from tests.clients import new_client
+
+    with new_client(relay.base_url) as client:
+        yield client
+
+
+@pytest.fixture
+def before_peer(peer: Peer) -> Iterator[Served]:
+    """Run a relay in front of the server that answers as the test says."""
+    from tests.relays import relaying
+
+    with relaying(peer.url, body_timeout=0.5, max_body=100_000) as served:
+        yield served
 
 
 def pytest_collection_finish() -> None:

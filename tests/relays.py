@@ -1,6 +1,7 @@
 """Relays for tests: the application in a server of this process, or the command as a process of its own."""
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from threading import Thread
 from typing import Any
 
+import pytest
 import uvicorn
 from starlette.types import ASGIApp
 
@@ -22,6 +24,7 @@ from streamcite.relay.app import create_app
 from streamcite.relay.config import RelayConfig
 from streamcite.relay.protocol import LimitedProtocol
 from streamcite.testing.server import _running, _Uvicorn
+from tests.http_peer import request
 from tests.processes import ENVIRONMENT, PATIENCE
 
 # How a process of this package is started: where the package is found by a path, that counts too.
@@ -38,6 +41,9 @@ SHOWN: Any = [
 ]
 ANSWER = "Yes, one.\ue200cite\ue202block2\ue201 Come before five.\ue200cite\ue202block1\ue201 \ue202 \U0001f680"
 CLEAN = "Yes, one. Come before five.  \U0001f680"
+PATHS = {"chat": "/v1/chat/completions", "responses": "/v1/responses"}
+every_api = pytest.mark.parametrize("name", PATHS)
+ASKED: Any = {"model": "answer", "messages": SHOWN, "input": SHOWN, "stream": True}
 
 
 class Served(_Uvicorn):
@@ -154,3 +160,10 @@ def command(*arguments: str) -> Iterator[Command]:
         yield running
     finally:
         running.close()
+
+
+def post(relay: Served, path: str, value: Any, **headers: str) -> tuple[Any, bytes]:
+    """Post JSON, or bytes as they are, and give the response and its body."""
+    data = value if isinstance(value, bytes) else json.dumps(value).encode()
+    headers = {name.replace("_", "-"): each for name, each in headers.items()}
+    return request(f"{relay.url}{path}", "POST", data, **{"content-type": "application/json", **headers})

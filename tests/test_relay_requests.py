@@ -1,146 +1,22 @@
-"""The parts of the relay that do no I/O: where requests go, which headers pass, what is read of a request."""
+"""What a relay reads of a request: where it goes, which of its headers pass, what it shows and what it sends back."""
 
 import json
-import logging
-from asyncio import CancelledError
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from streamcite import Reference, Source, Sources, clean, parse, render_blocks
-from streamcite.annotations import DETAILS, AnnotationOptions
-from streamcite.format import OPENAI
-from streamcite.openai import clean_completion, clean_response
-from streamcite.relay import Found
+from streamcite import Sources, render_blocks
+from streamcite.annotations import DETAILS
 from streamcite.relay.after import from_the_beginning
-from streamcite.relay.apis import api_of
-from streamcite.relay.app import create_app
 from streamcite.relay.asked import read_request
-from streamcite.relay.config import RelayConfig
-from streamcite.relay.found import find
 from streamcite.relay.headers import length_conflict, stream_headers, to_client, to_upstream, value_of
 from streamcite.relay.memory import MAX_TEXT, Memory
-from streamcite.relay.outgoing import RelayCut
-from streamcite.relay.quiet import NoCuts, NoNoise, leave_out
 from streamcite.relay.target import Target, join, target_of
-from streamcite.relay.whole import clean_body
 from streamcite.sse import encode_json
-from tests import responses_streams as rs
-from tests import strategies as sc
 from tests.chats import MARKER
-from tests.chats import SOURCES as CHAT_SOURCES
-
-# The configuration
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"upstream": "api.openai.com"}, "upstream: must be a URL such as"),
-        ({"upstream": "ftp://a.example"}, "upstream: must be a URL such as"),
-        ({"upstream": "http://"}, "upstream: must be a URL such as"),
-        ({"upstream": "http://a:b"}, "upstream: must be a URL such as"),
-        ({"upstream": "http://a.example:99999"}, "upstream: must be a URL such as"),
-        ({"upstream": "http://a b"}, "upstream: must be a URL such as"),
-        ({"upstream": "http://ä.example"}, "upstream: must be a URL such as"),
-        ({"upstream": 5}, "upstream: must be a URL such as"),
-        ({"upstream": "http://[::1"}, "upstream: must be a URL such as"),
-        ({"upstream": "http://me:secret@a.example"}, "upstream: must have neither"),
-        ({"upstream": "http://a.example?x"}, "upstream: must have neither"),
-        ({"annotations": "never"}, "annotations: must be one of 'streamed', 'final', 'off'"),
-        ({"unit": "byte"}, "unit: must be one of"),
-        ({"render": "html"}, "render: must be one of 'links', 'footnotes', not 'html'"),
-        ({"spacing": "none"}, "spacing: must be one of 'exact', 'tidy', not 'none'"),
-        ({"remember": -1}, "remember: must be a number from 0"),
-        ({"remember": 1.5}, "remember: must be a number from 0"),
-        ({"max_body": True}, "max_body: must be a number from 1"),
-        ({"read_timeout": float("inf")}, "read_timeout: must be a number from 0"),
-        ({"read_timeout": "5"}, "read_timeout: must be a number from 0"),
-        ({"cors": "*"}, r"cors: must be a list of origins, such as \['https://page.example'\], not '\*'"),
-        ({"cors": [5]}, r"cors: must be a list of origins, such as \['https://page.example'\], not \[5\]"),
-        ({"key": "secret"}, "key: is not a setting; the settings are upstream, annotations"),
-    ],
-    ids=str,
-)
-def test_a_wrong_setting_is_reported(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}"):
-        RelayConfig.from_dict({"upstream": "https://a.example/v1", **settings})
-
-
-@pytest.mark.parametrize(
-    "origin",
-    [
-        "",
-        "* ",
-        "page.example",
-        "localhost:3000",
-        "https://",
-        "https://page.example/",
-        "https://a/b",
-        "https://*.page.example",
-        "https://a.example?x",
-        "https://a.example#",
-        "https://me@a.example",
-    ],
-)
-def test_what_no_browser_sends_is_refused(origin: str) -> None:
-    with pytest.raises(ValueError, match=r"^cors: must be a list of origins"):
-        RelayConfig(upstream="https://a.example", cors=("https://page.example", origin))
-
-
-@pytest.mark.parametrize(
-    "origin", ["*", "null", "http://localhost:3000", "https://a.example", "http://[::1]:80", "chrome-extension://abc"]
-)
-def test_what_a_browser_sends_is_an_origin(origin: str) -> None:
-    assert RelayConfig(upstream="https://a.example", cors=(origin,)).cors == (origin,)
-
-
-@pytest.mark.parametrize("config", ["https://a.example", None, {"upstream": "https://a.example"}], ids=str)
-def test_what_is_not_a_configuration_is_refused(config: Any) -> None:
-    with pytest.raises(TypeError, match=rf"^config: must be a RelayConfig, .* not {type(config).__name__}$"):
-        create_app(config)
-
-
-def test_settings_come_from_a_table() -> None:
-    config = RelayConfig(upstream="https://a.example:8443/v1", cors=("*",), render="links", spacing="tidy")
-    assert RelayConfig.from_dict(json.loads(config.to_json())) == config
-    with pytest.raises(ValueError, match="upstream: must be given"):
-        RelayConfig.from_dict({})
-    with pytest.raises(ValueError, match="must be a table"):
-        RelayConfig.from_dict(["upstream"])
-
-
-@pytest.mark.parametrize(
-    ("kind", "error", "message", "logged"),
-    [
-        (NoCuts, RelayCut("cut"), "", False),
-        (NoCuts, CancelledError(), "", True),
-        (NoNoise, RelayCut("cut"), "", False),
-        (NoNoise, CancelledError(), "", False),
-        (NoNoise, ValueError(), "", True),
-        (NoNoise, None, "Unsupported upgrade request.", False),
-        (NoNoise, None, "No supported WebSocket library detected.", False),
-        (NoNoise, None, "", True),
-    ],
-)
-def test_what_is_cut_on_purpose_leaves_no_trace(
-    kind: Any, error: BaseException | None, message: str, logged: bool, caplog: pytest.LogCaptureFixture
-) -> None:
-    log = logging.getLogger("uvicorn.error")
-    before = list(log.filters)
-    log.filters.clear()
-    try:
-        leave_out(kind)
-        leave_out(kind)
-        assert len(log.filters) == 1
-        log.error(message, exc_info=error)
-    finally:
-        log.filters[:] = before
-    assert bool(caplog.records) == logged
-
 
 # Where a request goes
 
@@ -389,90 +265,6 @@ def test_a_memory_keeps_the_last_for_their_owner() -> None:
     nothing.keep(b"me", "One.", "One.\ue200")
     assert len(nothing) == 0
     assert nothing.restore(b"me", "One.") == "One."
-
-
-# Answers that are not a stream
-
-
-@given(
-    st.lists(sc.texts(sc.OPENAI), min_size=1, max_size=3),
-    st.booleans(),
-    st.sampled_from(["final", "off"]),
-    st.sampled_from(["exact", "tidy"]),
-)
-@example(["One."], False, "final", "exact")
-def test_a_whole_answer_is_what_the_object_view_makes_of_it(
-    texts: list[str], escapes: bool, when: Any, spacing: Any
-) -> None:
-    texts = [text.encode("utf-8", "replace").decode() for text in texts]
-    choices = [{"index": at, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-               for at, text in enumerate(texts)]  # fmt: skip
-    completion = {"id": "1", "choices": choices, "odd": "\ue200"}
-    response = rs.response_of([rs.message(text) for text in texts])
-    views: Any = [("chat", completion, clean_completion), ("responses", response, clean_response)]
-    for api, value, view in views:
-        body = json.dumps(value, ensure_ascii=escapes).encode()
-        options: Any = {"sources": CHAT_SOURCES, "annotations": when}
-        cleaned, found, result = clean_body(api, body, AnnotationOptions(**options), spacing=spacing)
-        assert json.loads(cleaned) == json.loads(json.dumps(view(value, **options, spacing=spacing)))
-        assert (cleaned is body) == (json.loads(cleaned) == value)
-        assert result is not None
-        assert sum(len(part.citations) for part in result.parts) == found.citations
-        assert b"\\u" not in cleaned or escapes or b"\\u" in body
-
-
-@pytest.mark.parametrize("body", [b"", b"{", b"5", b"[]", b"{}", b'{"choices": 5}', b'{"error": "no"}', b"[" * 100_000])
-def test_what_is_not_an_answer_passes(body: bytes) -> None:
-    for api in ("chat", "responses"):
-        cleaned, found, result = clean_body(api, body, AnnotationOptions())
-        assert cleaned is body
-        assert (found, result) == (Found(), None)
-
-
-@pytest.mark.parametrize("status", ["completed", None, "incomplete"])
-def test_only_a_response_that_is_complete_completes_a_marker(status: str | None) -> None:
-    value = rs.response_of([rs.message(rs.UNCLOSED)]) | {"status": status}
-    for item in value["output"]:
-        item["status"] = status
-    _, found, _ = clean_body("responses", json.dumps(value).encode(), AnnotationOptions(sources=rs.SOURCES))
-    assert found.citations == (status != "incomplete")
-
-
-@pytest.mark.parametrize("spacing", ["exact", "tidy"])
-def test_citations_may_be_written_into_a_whole_answer(spacing: Any) -> None:
-    source = Source("turn0file1", "text", title="Handbook", url="https://example.org/")
-    text = f"Yes.{MARKER} No {OPENAI.write([Reference('turn9file9')])}."
-    body = json.dumps({"choices": [{"message": {"content": text}}]}).encode()
-    wanted = AnnotationOptions(sources={"turn0file1": source})
-    cleaned, found, _ = clean_body("chat", body, wanted, "links", spacing)
-    message = json.loads(cleaned)["choices"][0]["message"]
-    assert "https://example.org/" in message["content"]
-    assert "annotations" not in message
-    assert ("No ." in message["content"]) == (spacing == "exact")
-    assert found == Found(citations=2, unknown=("turn9file9",))
-
-
-@pytest.mark.parametrize(
-    ("value", "api"),
-    [
-        ({"choices": []}, "chat"),
-        ({"type": "response.created"}, "responses"),
-        ({"type": "ping"}, None),
-        ({"type": 5}, None),
-    ],
-)
-def test_an_event_shows_of_which_api_it_is(value: Any, api: Any) -> None:
-    assert api_of(value) == api
-
-
-@given(sc.texts(sc.OPENAI))
-def test_what_is_found_is_what_is_there(text: str) -> None:
-    events = parse(text)
-    found = find(events, {"turn0file1"})
-    kinds = [type(event).__name__ for event in events]
-    assert (found.citations, found.malformed) == (kinds.count("Citation"), kinds.count("Malformed"))
-    assert "turn0file1" not in found.unknown
-    assert clean(text) == "".join(map(str, events))
 
 
 @pytest.mark.parametrize(
