@@ -14,9 +14,9 @@ MOST = 0.05
 CASES = "-m mutation.cases"
 PYTEST = "-m pytest -q -x -p no:cacheprovider"
 PROPERTIES = f"{PYTEST} tests/test_parser_properties.py"
-# What is fast of it, and all.
-INTERFACE = f"{PYTEST} tests/test_parser.py -k 'not test_case and not each_character and not megabyte'"
-PARSER = f"{PYTEST} tests/test_parser.py"
+PARSER = f"{PYTEST} {' '.join(f'tests/test_parser{part}.py' for part in ('', '_options', '_state', '_cost'))}"
+# What is fast of these.
+INTERFACE = f"{PARSER} -k 'not test_case and not each_character and not megabyte'"
 # What counts, and so sees a short cut that is not taken.
 COUNTED = f"{PYTEST} tests/test_splice_lines.py tests/test_splice.py -k 'lines or little or same_object or nearly'"
 FAULTS = f"{PYTEST} tests/test_splice_faults.py"
