@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from streamcite import Citation, Event, Source, parse
+from tests.markers import MARKER
 
 Shape = dict[str, Any]
 
-MARKER = "\ue200cite\ue202turn0file1\ue202L8-L13\ue201"
-SENTENCE = f"It lasts.{MARKER} And \U0001f680 so on."
 HEAD: Shape = {"id": "chatcmpl-1", "created": 1, "model": "any"}
 USAGE: Shape = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
 TOOL_CALL: Shape = {

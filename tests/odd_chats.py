@@ -6,7 +6,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from streamcite.sse import encode
-from tests.chats import MARKER, SENTENCE, TOOL_CALL, USAGE, Shape, choice, chunk, streamed
+from tests.chats import TOOL_CALL, USAGE, Shape, choice, chunk, streamed
+from tests.markers import MARKER, SENTENCE
 
 CITED = "\ue200cite\ue202a1\ue201"
 PROMPT_FILTER = {"choices": [], "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {}}]}

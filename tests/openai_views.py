@@ -9,7 +9,8 @@ import anyio
 import pytest
 
 from streamcite.openai import chat_events, clean_chat, clean_responses, responses_events
-from tests.responses_streams import MARKER, SOURCES, message, stream_of
+from tests.markers import MARKER
+from tests.responses_streams import SOURCES, message, stream_of
 
 DELTAS = ["It lasts. ", MARKER[:5], MARKER[5:], " And", " on."]
 

@@ -20,9 +20,10 @@ from streamcite.openai import chat_events, responses_events
 from streamcite.openai.raw import stream_chat, stream_responses
 from streamcite.sse import encode
 from tests import responses_streams as rs
-from tests.chats import MARKER, USAGE, plain
+from tests.chats import USAGE, plain
 from tests.clients import ONE, new_async_client, new_client
 from tests.http_peer import Peer
+from tests.markers import MARKER
 from tests.responses_streams import UNCLOSED, message, stream_of
 
 ASK: Any = [{"role": "user", "content": "How long does it last?"}]

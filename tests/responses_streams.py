@@ -12,10 +12,10 @@ from openai.types.responses import Response, ResponseStreamEvent
 
 from streamcite import Citation, Event, Source, parse
 from tests import strategies as sc
+from tests.markers import MARKER
 
 Json = dict[str, Any]
 
-MARKER = "\ue200cite\ue202turn0file1\ue202L8-L13\ue201"
 TWO = "\ue200cite\ue202turn0file1\ue202turn1search0\ue202turn9file9\ue201"
 UNCLOSED = "\ue200cite\ue202turn0file1"
 SOURCES = {

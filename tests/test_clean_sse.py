@@ -22,9 +22,10 @@ from streamcite.relay import CleanSSE, Splice
 from streamcite.sse import LineTooLong
 from streamcite.testing import Server, recorded_answers
 from streamcite.testing.server import _running, _Uvicorn
-from tests.chats import MARKER, SOURCES, choice, chunk, streamed
+from tests.chats import SOURCES, choice, chunk, streamed
 from tests.clients import new_async_client, new_client
 from tests.http_peer import Peer
+from tests.markers import MARKER
 from tests.processes import PATIENCE
 from tests.raw_streams import ASK, body, bytewise
 from tests.responses_streams import UNCLOSED

@@ -19,9 +19,10 @@ from streamcite import Citation, Malformed, ParserOptions, Reference, clean, par
 from streamcite.openai import AsyncEventView, EventView, chat_events
 from streamcite.sse import encode
 from streamcite.testing import RecordedAnswer, Server, recorded_answers, serve
-from tests.chats import CHUNK, SENTENCE, Shape, both, choice, given_as
+from tests.chats import CHUNK, Shape, both, choice, given_as
 from tests.clients import new_client
 from tests.http_peer import Peer
+from tests.markers import SENTENCE
 from tests.odd_chats import LAST, SILENT_CHUNKS
 from tests.reading import joined
 

@@ -18,8 +18,6 @@ from tests.chats import (
     CHUNK,
     HEAD,
     KINDS,
-    MARKER,
-    SENTENCE,
     SOURCES,
     TOOL_CALL,
     USAGE,
@@ -37,6 +35,7 @@ from tests.chats import (
     streamed,
     without_index,
 )
+from tests.markers import MARKER, SENTENCE
 from tests.reading import joined
 
 UNCLOSED = "It lasts.\ue200cite\ue202turn0file1"

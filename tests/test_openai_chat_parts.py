@@ -13,8 +13,6 @@ from streamcite.openai import EventView, Part, chat_events
 from tests import strategies as sc
 from tests.chats import (
     KINDS,
-    MARKER,
-    SENTENCE,
     TOOL_CALL,
     USAGE,
     Shape,
@@ -27,6 +25,7 @@ from tests.chats import (
     plain,
     streamed,
 )
+from tests.markers import MARKER, SENTENCE
 from tests.odd_chats import CHANNELS, conversations
 from tests.reading import joined, source_text
 

@@ -20,9 +20,9 @@ from streamcite.openai import (
     responses_events,
     texts,
 )
+from tests.markers import MARKER
 from tests.reading import joined
 
-MARKER = "\ue200cite\ue202turn0file1\ue202L8-L13\ue201"
 TEXT = f"It lasts.{MARKER} And \U0001f680 so on."
 SOURCES = {"turn0file1": Source("turn0file1", title="A page", url="https://example.org/page")}
 TOKENS = "\ue200\ue201\ue202"

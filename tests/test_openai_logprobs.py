@@ -14,7 +14,8 @@ from streamcite.openai.logprobs import TokenFilter
 from streamcite.openai.objects import get_list
 from streamcite.spacing import Spacing
 from tests import strategies as sc
-from tests.chats import KINDS, MARKER, SENTENCE, Shape, as_utf16, both, choice, chunk, completion, given_as, plain
+from tests.chats import KINDS, Shape, as_utf16, both, choice, chunk, completion, given_as, plain
+from tests.markers import MARKER, SENTENCE
 
 
 def entry(data: bytes, **fields: Any) -> Shape:

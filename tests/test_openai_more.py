@@ -13,7 +13,8 @@ from streamcite.openai.parts import Part
 from streamcite.openai.responses_core import ResponsesCore
 from tests import responses_streams as rs
 from tests import strategies as sc
-from tests.chats import CHUNK, JSON, KINDS, MARKER, Shape, choice, chunk, given_as, streamed
+from tests.chats import CHUNK, JSON, KINDS, Shape, choice, chunk, given_as, streamed
+from tests.markers import MARKER
 from tests.odd_chats import conversations
 from tests.responses_streams import Item, message, stream_of
 

@@ -17,7 +17,8 @@ from streamcite.sse import LineTooLong, encode
 from streamcite.testing import recorded_answers, serve
 from tests import responses_streams as rs
 from tests import strategies as sc
-from tests.chats import CHUNK, MARKER, TOOL_CALL, choice, chunk, halves, streamed
+from tests.chats import CHUNK, TOOL_CALL, choice, chunk, halves, streamed
+from tests.markers import MARKER
 from tests.odd_chats import SILENT_CHUNKS, WIRE, conversations
 from tests.processes import PATIENCE
 from tests.raw_streams import (

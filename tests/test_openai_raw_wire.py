@@ -9,11 +9,12 @@ import pytest
 from streamcite import parse
 from streamcite.surrogates import replace_surrogates
 from streamcite.testing import Server, recorded_answers
+from tests.markers import MARKER
 from tests.raw_streams import APIS, CHAT, Api, Outcome, aoutcome, outcome
 from tests.reading import joined
 from tests.upstream_reads import CHAT as PLAIN_CHAT
-from tests.upstream_reads import MARKER, TEXT, async_client_of, client_of, deltas_of, read
 from tests.upstream_reads import RESPONSES as PLAIN_RESPONSES
+from tests.upstream_reads import TEXT, async_client_of, client_of, deltas_of, read
 from tests.upstreams import Aimock, Fault, Llmock, Upstream
 
 UNCLOSED = f"It lasts. {MARKER[:-1]}"

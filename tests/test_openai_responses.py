@@ -16,9 +16,9 @@ from streamcite import Citation, Event, parse
 from streamcite.openai import EventView, Part, responses_events
 from tests import responses_streams as rs
 from tests import strategies as sc
+from tests.markers import MARKER, SENTENCE
 from tests.reading import joined, source_text
 from tests.responses_streams import (
-    MARKER,
     SILENT_EVENTS,
     TELLING,
     UNCLOSED,
@@ -29,8 +29,6 @@ from tests.responses_streams import (
     stream_of,
     typed,
 )
-
-SENTENCE = f"It lasts.{MARKER} And \U0001f680 so on."
 
 both_shapes = pytest.mark.parametrize("shape", [list, typed], ids=["dicts", "typed"])
 

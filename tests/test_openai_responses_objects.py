@@ -15,8 +15,8 @@ from streamcite import Event, clean, parse
 from streamcite.openai import AsyncObjectView, ObjectView, clean_response, clean_responses, responses_events
 from tests import responses_streams as rs
 from tests import strategies as sc
+from tests.markers import MARKER
 from tests.responses_streams import (
-    MARKER,
     SOURCES,
     TWO,
     UNCLOSED,

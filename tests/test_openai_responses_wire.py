@@ -18,9 +18,10 @@ from tests import responses_streams as rs
 from tests import strategies as sc
 from tests.clients import new_async_client, new_client
 from tests.http_peer import Peer
+from tests.markers import MARKER
 from tests.raw_streams import body
 from tests.reading import joined, source_text
-from tests.responses_streams import MARKER, SOURCES, TWO, UNCLOSED, Item, cited, message, plain, stream_of
+from tests.responses_streams import SOURCES, TWO, UNCLOSED, Item, cited, message, plain, stream_of
 
 ANSWERS = recorded_answers()
 REASONED = RecordedAnswer(

@@ -19,12 +19,12 @@ from streamcite.openai import (
     responses_events,
 )
 from streamcite.surrogates import replace_surrogates
+from tests.markers import MARKER
 from tests.reading import joined
 from tests.upstream_reads import (
     ASK,
     CHAT,
     ERRORS,
-    MARKER,
     QUESTION,
     RESPONSES,
     TEXT,

@@ -18,6 +18,7 @@ from streamcite.openai import chat_events, responses_events
 from streamcite.testing import serve
 from tests import strategies as sc
 from tests.clients import new_async_client, new_client
+from tests.markers import MARKER
 from tests.openai_views import (
     DELTAS,
     VIEWS,
@@ -42,7 +43,7 @@ from tests.openai_views import (
     responses_chunks,
 )
 from tests.reading import source_text
-from tests.responses_streams import MARKER, texts
+from tests.responses_streams import texts
 
 # Every way to the end
 

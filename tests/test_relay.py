@@ -12,9 +12,10 @@ from openai import OpenAI
 from streamcite import clean
 from streamcite.sse import encode_json
 from streamcite.testing import Server, recorded_answers, serve
-from tests.chats import MARKER, streamed
+from tests.chats import streamed
 from tests.clients import new_client
 from tests.http_peer import Exchange, Peer
+from tests.markers import MARKER
 from tests.processes import PATIENCE
 from tests.raw_streams import body
 from tests.relays import ASKED, CLEAN, PATHS, SHOWN, Served, every_api, post, relaying

@@ -24,9 +24,10 @@ from streamcite.cli import texts
 from streamcite.cli.relay import relay as relay_command
 from streamcite.relay.config import RelayConfig
 from streamcite.testing import serve
-from tests.chats import MARKER, streamed
+from tests.chats import streamed
 from tests.clients import new_client
 from tests.http_peer import Exchange, Peer, request
+from tests.markers import MARKER
 from tests.processes import PATIENCE
 from tests.raw_streams import body
 from tests.relays import ANSWER, CLEAN, ENV, PROGRAM, SHOWN, Command, command

@@ -10,9 +10,10 @@ from urllib.parse import urlsplit
 import pytest
 from openai import InternalServerError
 
-from tests.chats import MARKER, choice, chunk, streamed
+from tests.chats import choice, chunk, streamed
 from tests.clients import new_client
 from tests.http_peer import Exchange, Peer
+from tests.markers import MARKER
 from tests.processes import PATIENCE
 from tests.raw_streams import body
 from tests.relays import ASKED, PATHS, SHOWN, Served, every_api, post, relaying

@@ -11,8 +11,9 @@ import pytest
 from openai import APIStatusError, OpenAI
 
 from streamcite.testing import Server
-from tests.chats import MARKER, streamed
+from tests.chats import streamed
 from tests.http_peer import Exchange, Peer, request
+from tests.markers import MARKER
 from tests.processes import PATIENCE
 from tests.raw_streams import body
 from tests.relays import ASKED, CLEAN, PATHS, SHOWN, Served, post, relaying

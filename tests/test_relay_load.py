@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.chats import MARKER, streamed
+from tests.chats import streamed
+from tests.markers import MARKER
 from tests.processes import PATIENCE
 from tests.raw_streams import body
 from tests.relays import Served, relaying

@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.chats import MARKER, streamed
+from tests.chats import streamed
 from tests.http_peer import Exchange, Peer, request
+from tests.markers import MARKER
 from tests.processes import PATIENCE
 from tests.raw_streams import body
 from tests.relays import ASKED, PATHS, Served, post

@@ -8,8 +8,8 @@ from openai import APIError, OpenAI
 
 from streamcite import clean
 from streamcite.openai import chat_events, responses_events
-from tests.chats import MARKER
 from tests.clients import new_client
+from tests.markers import MARKER
 from tests.node import run_script
 from tests.relays import ANSWER, CLEAN, SHOWN, Served, relaying
 from tests.upstreams import Aimock, Fault, Llmock

@@ -16,7 +16,7 @@ from streamcite.relay.headers import length_conflict, stream_headers, to_client,
 from streamcite.relay.memory import MAX_TEXT, Memory
 from streamcite.relay.target import Target, join, target_of
 from streamcite.sse import encode_json
-from tests.chats import MARKER
+from tests.markers import MARKER
 
 # Where a request goes
 

@@ -17,8 +17,8 @@ from streamcite.relay.found import find
 from streamcite.relay.whole import clean_body
 from tests import responses_streams as rs
 from tests import strategies as sc
-from tests.chats import MARKER
 from tests.chats import SOURCES as CHAT_SOURCES
+from tests.markers import MARKER
 
 
 @given(

@@ -14,7 +14,8 @@ from streamcite.relay import Found, Splice
 from streamcite.testing import Server, recorded_answers
 from tests import responses_streams as rs
 from tests import strategies as sc
-from tests.chats import CHUNK, MARKER, SOURCES, TOOL_CALL, choice, chunk, halves, hosted, streamed
+from tests.chats import CHUNK, SOURCES, TOOL_CALL, choice, chunk, halves, hosted, streamed
+from tests.markers import MARKER
 from tests.odd_chats import conversations
 from tests.raw_streams import APIS, ASK, WRITTEN, body, bytewise, in_pieces, short
 from tests.responses_streams import UNCLOSED, Part, message, stream_of

@@ -10,7 +10,8 @@ from streamcite.openai.text import Text
 from streamcite.relay import Splice, SpliceClosed, StreamTooLong, cleaner
 from streamcite.sse import LineTooLong
 from tests import responses_streams as rs
-from tests.chats import MARKER, choice, chunk, streamed
+from tests.chats import choice, chunk, streamed
+from tests.markers import MARKER
 from tests.odd_chats import SILENT_CHUNKS, WIRE
 from tests.raw_streams import APIS, DONE, body, bytewise, in_pieces
 from tests.responses_streams import SILENT_EVENTS, TELLING, UNCLOSED, everywhere, message, stream_of

@@ -14,7 +14,8 @@ from streamcite.relay import Splice, SpliceClosed
 from streamcite.relay import splice as splice_module
 from streamcite.relay.cleaner import EventCleaner
 from streamcite.sse import LineTooLong, ServerSentEvent, SSEDecoder
-from tests.chats import MARKER, SOURCES, choice, chunk, hosted, streamed
+from tests.chats import SOURCES, choice, chunk, hosted, streamed
+from tests.markers import MARKER
 from tests.raw_streams import APIS, body, bytewise, in_pieces
 from tests.responses_streams import Item, Part, message, stream_of
 from tests.splices import StoppedError, cleaned, spliced, up_to_the_end, values

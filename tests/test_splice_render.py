@@ -11,7 +11,8 @@ from streamcite.relay import Splice
 from streamcite.render.markdown import render_markdown
 from streamcite.resolve import resolve
 from tests import strategies as sc
-from tests.chats import MARKER, SOURCES, choice, chunk, streamed
+from tests.chats import SOURCES, choice, chunk, streamed
+from tests.markers import MARKER
 from tests.raw_streams import APIS, body, bytewise
 from tests.responses_streams import SOURCES as OTHERS
 from tests.responses_streams import Item, Part, message, stream_of

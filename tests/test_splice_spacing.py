@@ -14,7 +14,8 @@ from streamcite.render.markdown import render_markdown
 from streamcite.resolve import resolve
 from streamcite.spacing import tidy
 from tests import strategies as sc
-from tests.chats import MARKER, SOURCES, streamed
+from tests.chats import SOURCES, streamed
+from tests.markers import MARKER
 from tests.raw_streams import APIS, body, bytewise
 from tests.responses_streams import is_settled, message, stream_of
 from tests.splices import cleaned, spliced, values

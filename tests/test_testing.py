@@ -26,8 +26,8 @@ from streamcite import Citation, Malformed, clean, parse
 from streamcite.testing import RecordedAnswer, Server, app, recorded_answers, serve, server, token_deltas
 from tests.clients import new_async_client, new_client
 from tests.http_peer import request
+from tests.markers import MARKER
 
-MARKER = "\ue200cite\ue202turn0file1\ue202L8-L13\ue201"
 PIECES = ["\ue200", "cite", "\ue202", "turn", "0", "file", "1", "\ue202", "L", "8", "-L", "13", "\ue201"]
 ASK: list[ChatCompletionUserMessageParam] = [{"role": "user", "content": "How long may I stay?"}]
 ANSWERS = recorded_answers()

@@ -10,13 +10,13 @@ import pytest
 from openai import APIConnectionError, NotFoundError
 
 from tests import upstreams
+from tests.markers import MARKER
 from tests.processes import PATIENCE
 from tests.upstream_reads import (
     ASK,
     CHAT,
     CUT,
     ERRORS,
-    MARKER,
     QUESTION,
     READERS,
     RESPONSES,

@@ -8,10 +8,10 @@ from openai import AsyncOpenAI, OpenAI, Timeout
 from openai.types.chat import ChatCompletionUserMessageParam
 
 from tests.clients import new_async_client, new_client
+from tests.markers import MARKER
 from tests.processes import PATIENCE
 from tests.upstreams import Fault, Upstream
 
-MARKER = "\ue200cite\ue202turn0file1\ue202L8-L13\ue201"
 TEXT = f"It lasts.{MARKER} And \U0001f680 so on."
 WORDS = ["It ", f"lasts.{MARKER} ", "And ", "\U0001f680 ", "so ", "on."]
 QUESTION = "How long does it last?"
