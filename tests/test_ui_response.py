@@ -1,15 +1,13 @@
-"""Answers as ASGI responses: in the process on both backends, and behind a real server on the loopback."""
+"""Answers as ASGI responses, in the process, on both backends: which frames, of which events, to which requests."""
 
-import asyncio
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, get_args
 
 import anyio
 import pytest
-from openai import APIStatusError
 from starlette.background import BackgroundTask
 from starlette.responses import Response
 
@@ -18,68 +16,19 @@ from streamcite.links import AnyEvent
 from streamcite.openai import chat_events, stream_chat
 from streamcite.resolve import resolve
 from streamcite.ui.ai_sdk import AISDKEncoder
-from streamcite.ui.asgi import MESSAGES_PER_TURN, PING, FrameResponse
+from streamcite.ui.asgi import FrameResponse
 from streamcite.ui.frames import BROKE_OFF
-from streamcite.ui.native import NativeEncoder
-from streamcite.ui.openai_chat import OpenAIChatEncoder
-from streamcite.ui.protocol import Encoder, ProtocolName, new_encoder
+from streamcite.ui.protocol import ProtocolName, new_encoder
 from streamcite.ui.response import sse_response
-from tests.asgi import Client, Message
+from tests.asgi import Client
 from tests.clients import new_async_client, new_client
-from tests.http_peer import Peer
 from tests.markers import cite
-from tests.processes import ENVIRONMENT, PATIENCE
+from tests.processes import ENVIRONMENT
 from tests.rendering import SOURCES
-from tests.stores import a_cancellation
+from tests.ui_answers import ASK, ENCODERS, TEXT, Upstream, encoded, every_protocol
 from tests.upstreams import Llmock
 
-TEXT = f"A{cite('t1')} b{cite('x')} c"
-FIRST = b'id: 0\ndata: {"type":"start"}\n\n'
-
-
-def encoded(encoder: Encoder, events: Sequence[Any]) -> bytes:
-    return b"".join([*encoder.feed(events), *encoder.close()])
-
-
-class Upstream:
-    """Events that come one by one: the next when it is asked for and was let go."""
-
-    def __init__(self, *events: AnyEvent, error: BaseException | None = None, stops: bool = False) -> None:
-        self._events = events
-        self._error = error
-        self._stops = stops
-        self.given = 0
-        self.cancelled = self.closed = False
-
-    def __aiter__(self) -> AsyncIterator[AnyEvent]:
-        return self._run()
-
-    async def _run(self) -> AsyncIterator[AnyEvent]:
-        try:
-            for event in self._events:
-                self.given += 1
-                yield event
-            if self._error:
-                raise self._error
-            if self._stops:
-                await anyio.sleep_forever()
-        except anyio.get_cancelled_exc_class():
-            self.cancelled = True
-            raise
-
-    async def aclose(self) -> None:
-        await anyio.lowlevel.checkpoint()
-        self.closed = True
-
-
 # Which frames
-
-every_protocol = pytest.mark.parametrize("protocol", ["native", "ai-sdk", "openai-chat"])
-ENCODERS: dict[ProtocolName, Callable[[], Encoder]] = {
-    "native": NativeEncoder,
-    "ai-sdk": AISDKEncoder,
-    "openai-chat": lambda: OpenAIChatEncoder(completion_id="c", created=1),
-}
 
 
 @pytest.mark.anyio
@@ -169,9 +118,6 @@ def text_of(body: bytes) -> bytes:
     return b"".join(line.split(b'"delta":"')[1][:-2] for line in body.splitlines() if b'"text-delta"' in line)
 
 
-ASK: Any = {"messages": [{"role": "user", "content": "?"}]}
-
-
 @pytest.mark.anyio
 async def test_a_view_says_whether_the_answer_is_complete(llmock: Llmock) -> None:
     async with new_async_client(llmock.base_url) as openai:
@@ -219,137 +165,6 @@ async def test_what_says_whether_an_answer_is_complete_must_say_that(protocol: P
     assert client.body == b"".join([*encoder.feed([]), *encoder.feed(["A"]), *encoder.fail(BROKE_OFF)])
 
 
-# Errors
-
-
-@pytest.mark.anyio
-async def test_an_error_is_reported_in_the_protocols_way_and_raised_after_the_end() -> None:
-    for on_error, message in ((None, "The answer broke off."), (lambda error: f"So: {error}", "So: It failed.")):
-        upstream, client = Upstream("A", error=ValueError("It failed.")), Client()
-        with pytest.raises(ValueError, match="It failed"):
-            await client.call(sse_response(upstream, protocol="ai-sdk", on_error=on_error))
-        encoder = AISDKEncoder()
-        assert client.body == b"".join([*encoder.feed(["A"]), *encoder.fail(message)])
-        assert client.ended
-        assert upstream.closed
-
-
-@pytest.mark.anyio
-@every_protocol
-async def test_a_source_that_was_cancelled_by_itself_is_an_error(protocol: ProtocolName) -> None:
-    """As one is that waits for a task which somebody else has cancelled. Nobody has cancelled the response."""
-    for texts in ([], ["A"]):
-        encoder, client = ENCODERS[protocol](), Client()
-        upstream = Upstream(*texts, error=await a_cancellation())
-        with pytest.raises(RuntimeError, match="was cancelled, but nobody") as raised:
-            await client.call(sse_response(upstream, protocol=ENCODERS[protocol]))
-        assert isinstance(raised.value.__cause__, anyio.get_cancelled_exc_class())
-        assert client.body == b"".join([*encoder.feed([]), *encoder.feed(texts), *encoder.fail(BROKE_OFF)])
-        assert client.ended
-        assert upstream.closed
-
-
-@pytest.mark.anyio
-@pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_task_that_was_cancelled_is_an_error_of_who_waits_for_it(anyio_backend: str) -> None:
-    async def events() -> AsyncIterator[AnyEvent]:
-        yield "A"
-        task = asyncio.create_task(asyncio.sleep(PATIENCE))
-        task.cancel()
-        await task
-
-    client = Client()
-    with pytest.raises(RuntimeError, match="was cancelled, but nobody"):
-        await client.call(sse_response(events(), protocol="ai-sdk"))
-    encoder = AISDKEncoder()
-    assert client.body == b"".join([*encoder.feed(["A"]), *encoder.fail(BROKE_OFF)])
-    # And who cancels the task of the response has cancelled the response.
-    upstream, client = Upstream("A", stops=True), Client()
-    calling = asyncio.create_task(client.call(sse_response(upstream, protocol="ai-sdk")))
-    await client.until(lambda client: b'"A"' in client.body)
-    calling.cancel()
-    await asyncio.wait([calling])  # not every anyio passes a cancellation on
-    assert upstream.closed
-    assert not client.ended
-
-
-@pytest.mark.anyio
-@every_protocol
-async def test_what_reports_an_error_may_fail_itself(protocol: ProtocolName) -> None:
-    bodies = []
-    for on_error in (None, lambda error: f"So: {error.code}"):
-        client, make = Client(), ENCODERS[protocol]
-        with pytest.raises(ValueError, match="It failed") as raised:
-            await client.call(
-                sse_response(Upstream("A", error=ValueError("It failed.")), protocol=make, on_error=on_error)
-            )
-        assert client.ended
-        bodies.append(client.body)
-    assert bodies[0] == bodies[1]
-    assert raised.value.__notes__ == [
-        "on_error failed: AttributeError(\"'ValueError' object has no attribute 'code'\")"
-    ]
-
-
-@pytest.mark.anyio
-@every_protocol
-@pytest.mark.parametrize("told", [None, 404, b"So.", ["So."], BaseException("So.")])
-async def test_what_reports_an_error_gives_a_string(protocol: ProtocolName, told: Any) -> None:
-    client, encoder = Client(), ENCODERS[protocol]()
-    with pytest.raises(ValueError, match="It failed") as raised:
-        await client.call(
-            sse_response(
-                Upstream("A", error=ValueError("It failed.")), protocol=ENCODERS[protocol], on_error=lambda _: told
-            )
-        )
-    assert client.body == b"".join([*encoder.feed(["A"]), *encoder.fail(BROKE_OFF)])
-    said = f"on_error failed: TypeError('must give a string, not {type(told).__name__}')"
-    assert raised.value.__notes__ == [said]
-
-
-@pytest.mark.anyio
-async def test_a_request_that_fails_is_an_error_of_the_answer(peer: Peer) -> None:
-    client = Client()
-    async with new_async_client(peer.base_url) as openai:
-        with pytest.raises(APIStatusError):
-            await client.call(sse_response(stream_chat(openai, model="m", **ASK), protocol="openai-chat"))
-    assert client.body.endswith(b'"The answer broke off.","type":"server_error","param":null,"code":null}}\n\n')
-
-
-@pytest.mark.anyio
-async def test_what_is_not_an_event_is_an_error(anyio_backend: str) -> None:
-    client = Client()
-    with pytest.raises(TypeError, match="events"):
-        await client.call(sse_response(Upstream("A", 1), protocol="ai-sdk"))  # type: ignore[arg-type]
-    assert b'"error"' in client.body
-
-
-@pytest.mark.parametrize(
-    ("options", "error"),
-    [
-        ({"events": "text"}, TypeError),
-        ({"events": 1}, TypeError),
-        ({"protocol": "natives"}, ValueError),
-        ({"ping": 0}, ValueError),
-        ({"ping": float("nan")}, ValueError),
-        ({"sources": []}, TypeError),
-        ({"scope": "all"}, ValueError),
-        ({"complete": "yes"}, TypeError),
-        ({"complete": 1}, TypeError),
-        ({"on_error": "Sorry."}, TypeError),
-    ],
-)
-def test_misuse_is_an_error_at_once(options: Any, error: type[Exception]) -> None:
-    with pytest.raises(error):
-        sse_response(**{"events": [], **options})
-
-
-def test_frames_come_asynchronously() -> None:
-    frames: Any = [b"data: a\n\n"]
-    with pytest.raises(TypeError, match="frames"):
-        FrameResponse(frames, headers={})
-
-
 @pytest.mark.anyio
 async def test_frames_that_do_not_say_which_is_the_last_are_followed_by_the_end() -> None:
     async def frames() -> AsyncIterator[bytes]:
@@ -363,165 +178,6 @@ async def test_frames_that_do_not_say_which_is_the_last_are_followed_by_the_end(
         *({"type": "http.response.body", "body": b"data: %b\n\n" % name, "more_body": True} for name in (b"a", b"b")),
         {"type": "http.response.body", "body": b"", "more_body": False},
     ]
-
-
-@pytest.mark.anyio
-async def test_an_error_of_frames_leaves_no_whole_body() -> None:
-    async def frames() -> AsyncIterator[bytes]:
-        yield b"data: a\n\n"
-        raise ValueError("It failed.")
-
-    client = Client()
-    with pytest.raises(ValueError, match="It failed"):
-        await client.call(FrameResponse(frames(), headers={}))
-    assert client.body == b"data: a\n\n"
-    assert not client.ended
-
-
-# Clients
-
-
-@pytest.mark.anyio
-@pytest.mark.parametrize("told", [False, True])
-async def test_a_client_that_leaves_cancels_what_is_waited_for(told: bool) -> None:
-    upstream, client = Upstream("A", stops=True), Client(told=told)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(client.call, sse_response(upstream, protocol="ai-sdk"))
-        await client.until(lambda client: b'"A"' in client.body)
-        client.leave.set()
-    assert upstream.cancelled
-    assert upstream.closed
-    assert not client.ended
-
-
-@pytest.mark.anyio
-@pytest.mark.parametrize("told", [False, True])
-async def test_nothing_more_is_read_when_a_client_leaves_while_it_takes_nothing(told: bool) -> None:
-    upstream, client = Upstream(*"abcdef"), Client(told=told)
-    client.waits_for = lambda client: b'"b"' in client.body
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(client.call, sse_response(upstream, protocol="ai-sdk"))
-        await client.until(client.waits_for)
-        client.leave.set()
-        if told:
-            client.go_on()
-    assert upstream.given == 3
-    assert upstream.closed
-
-
-@pytest.mark.anyio
-async def test_nothing_is_read_ahead_of_a_slow_client() -> None:
-    upstream, client = Upstream(*"abcdef"), Client()
-    client.waits_for = lambda client: b'"c"' in client.body
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(client.call, sse_response(upstream, protocol="ai-sdk", ping=0.001))
-        await client.until(client.waits_for)
-        for _ in range(20):
-            await anyio.sleep(0.001)
-        assert upstream.given == 4
-        client.go_on()
-    assert client.ended
-    assert client.body.replace(PING, b"") == encoded(AISDKEncoder(), [*"abcdef"])
-
-
-@pytest.mark.anyio
-async def test_while_a_marker_is_held_comments_keep_the_stream_alive() -> None:
-    go = anyio.Event()
-    marker = cite("t1")
-
-    async def deltas() -> AsyncIterator[str]:
-        yield "A" + marker[:4]
-        await go.wait()
-        yield marker[4:]
-
-    events = aiter_events(deltas(), sources=SOURCES)
-    client = Client()
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(client.call, sse_response(events, protocol="ai-sdk", ping=0.001))
-        await client.until(lambda client: client.bodies[-3:] == [PING] * 3)
-        assert events.held == marker[:4]
-        go.set()
-    assert set(client.bodies[:1] + client.bodies[-2:]).isdisjoint({PING})
-    assert client.body.replace(PING, b"") == encoded(AISDKEncoder(), resolve(f"A{marker}", SOURCES))
-
-
-@pytest.mark.anyio
-async def test_a_comment_that_is_not_taken_holds_the_next_frames_back() -> None:
-    go = anyio.Event()
-
-    async def events() -> AsyncIterator[AnyEvent]:
-        yield "A"
-        await go.wait()
-        yield "B"
-
-    class Stuck(Client):
-        async def send(self, message: Message) -> None:
-            if message.get("body") == PING and PING not in self.bodies:
-                self._come.set()
-                self.received.append(message)
-                go.set()
-                for _ in range(20):
-                    await anyio.sleep(0.001)
-                assert self.received[-1] is message
-                return
-            await super().send(message)
-
-    client = Stuck()
-    await client.call(sse_response(events(), protocol="ai-sdk", ping=0.001))
-    assert client.body.replace(PING, b"") == encoded(AISDKEncoder(), ["A", "B"])
-
-
-@pytest.mark.anyio
-async def test_a_server_that_says_by_a_comment_that_the_client_left_is_believed() -> None:
-    upstream = Upstream("A", stops=True)
-
-    class Gone(Client):
-        async def send(self, message: Message) -> None:
-            if message.get("body") == PING:
-                raise OSError("left")
-            await super().send(message)
-
-    client = Gone()
-    await client.call(sse_response(upstream, ping=0.001))
-    assert upstream.closed
-
-
-@pytest.mark.anyio
-async def test_whoever_cancels_the_response_closes_the_answer() -> None:
-    upstream, client = Upstream("A", stops=True), Client()
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(client.call, sse_response(upstream))
-        await client.until(lambda client: len(client.bodies) > 1)
-        tasks.cancel_scope.cancel()
-    assert upstream.cancelled
-    assert upstream.closed
-    assert not client.ended
-
-
-@pytest.mark.anyio
-async def test_the_body_ends_before_the_answer_is_closed() -> None:
-    client, seen = Client(), []
-
-    class Closing(Upstream):
-        async def aclose(self) -> None:
-            seen.append(client.ended)
-            await super().aclose()
-
-    upstream = Closing("A")
-    await client.call(sse_response(upstream))
-    assert seen == [True]
-    assert upstream.closed
-
-
-@pytest.mark.anyio
-async def test_other_tasks_have_their_turn_though_nothing_is_waited_for() -> None:
-    client, upstream = Client(), Upstream(*["a"] * 10_000)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(client.call, sse_response(upstream, protocol="ai-sdk"))
-        await client.until(lambda client: len(client.bodies) > 2)
-        client.leave.set()
-    assert upstream.given < 4 * MESSAGES_PER_TURN
-    assert upstream.closed
 
 
 # Requests
