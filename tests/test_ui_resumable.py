@@ -252,7 +252,7 @@ async def test_an_answer_that_is_expired_is_no_longer_produced(new_store: NewSto
 
 
 async def expire(store: Store, answer: Answer) -> None:
-    """Expire an answer as soon as it has begun, and wait until its producer hears of it."""
+    """Expire an answer when its first frame is there, and wait until its producer hears of it."""
 
     async def write(*, task_status: TaskStatus[bool]) -> None:
         with pytest.raises(StreamEnded):
@@ -260,6 +260,7 @@ async def expire(store: Store, answer: Answer) -> None:
 
     async with anyio.create_task_group() as group:
         await group.start(write)
+        await StoredFrames(store, "a").next()
         await store.expire("a")
 
 
