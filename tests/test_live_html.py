@@ -16,8 +16,8 @@ from benchmarks import render as benchmark
 from benchmarks import timing
 from streamcite import CitationParser, Cited, Resolved, ResolvedEvent, Resolver, Source, parse
 from streamcite.render.allowance import Allowance
-from streamcite.render.context import Context, find_cut
-from streamcite.render.html import redraw_citations, render_html
+from streamcite.render.context import HERE, Context, find_cut
+from streamcite.render.html import redraw_citations, render_html, render_inline
 from streamcite.render.last_line import HIDDEN
 from streamcite.render.live import BlockPatch, LiveHtml, RendererClosed
 from streamcite.render.structure import read_blocks
@@ -297,6 +297,21 @@ def test_words_are_all_that_is_sent_for_words() -> None:
     assert reader.live.feed([" few 🎉"]) == [BlockPatch(0, " few 🎉</li>\n</ul>\n", 40)]
     assert reader.live.feed([" more"]) == [BlockPatch(0, " more</li>\n</ul>\n", 47)]
     assert reader.live.feed([" "]) == []
+
+
+def test_marks_are_not_read_again_with_the_words_behind_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counted(content: str, env: Any) -> str:
+        read.append(content)
+        return render_inline(content, env)
+
+    monkeypatch.setattr("streamcite.render.open_tail.render_inline", counted)
+    deltas = ("The **W", "ho", ":**", " has", " `c", "ode", "`", " ~~a", " b~~", ' "on"', "; *e", "*", "f", " &", " g")
+    reader = Reader()
+    drawn = [reader.feed([delta]) for delta in deltas]
+    assert [content.rpartition(HERE)[0][-2:] for content in read] == ["*W", "`c", "~a", "*e", "*f", " &"]
+    assert drawn == [seen("".join(deltas[: count + 1])) for count in range(len(deltas))]
 
 
 @pytest.mark.parametrize("name", benchmark.LONG)

@@ -33,27 +33,26 @@ class OpenHtml:
         self.behind: str = ""
         self.end: str = ""
         self._set: list[str] = []
-        self._head: list[str] = []
-        # What the reader has: how much of what is set, and of all but what is read again, in UTF-16 code units, and the
-        # rest, which stands after that; and what is new.
-        self._set_known = self._known = 0
         self._set_new: list[str] = []
+        self._head: list[str] = []
         self._new: list[str] = []
+        # What the reader has: how much of what is set, and of all but what is read again, in UTF-16 code units, and the
+        # rest, which stands after that. What is new he has not.
+        self._set_known = self._known = 0
         self._rest: str = ""
 
     @property
     def all(self) -> str:
         """Give all of it."""
-        return "".join([*self._set, self.open])
+        return "".join([*self._set, *self._set_new, self.open])
 
     @property
     def open(self) -> str:
         """Give what is not set."""
-        return "".join([*self._head, self.before, self.behind, self.end])
+        return "".join([*self._head, *self._new, self.before, self.behind, self.end])
 
     def put(self, html: str) -> None:
         """Add to what stands before what is read again."""
-        self._head.append(html)
         self._new.append(html)
 
     def settle(self) -> None:
@@ -64,36 +63,33 @@ class OpenHtml:
     def show(self, head: str, end: str = "") -> None:
         """Put HTML in the place of all that is not set."""
         self._take_back()
-        self._head, self.end = [head], end
-        self.before = self.behind = ""
+        self.before, self.behind, self.end = "", "", end
         self._new.append(head)
 
     def set(self, html: str) -> None:
         """Put HTML after what is set; what is not, is to be shown anew."""
         self._take_back()
-        self._set.append(html)
         self._set_new.append(html)
 
     def clear(self) -> None:
         """Let nothing be set; what is not, is to be shown anew."""
         self._take_back()
-        self._rest = "".join(self._set[: len(self._set) - len(self._set_new)]) + self._rest
+        self._rest = "".join(self._set) + self._rest
         self._set, self._set_new = [], []
         self._set_known = self._known = 0
 
     def _take_back(self) -> None:
         """Let nothing that is not set be taken for what the reader has."""
-        head = "".join(self._head)
-        self._rest = head[: len(head) - sum(map(len, self._new))] + self._rest
+        self._rest = "".join(self._head) + self._rest
         self._head, self._new = [], []
         self._known = self._set_known
 
     def redraw(self, citations: Mapping[int, PlacedCitation]) -> None:
         """Draw citations as they are now, by `PlacedCitation.index`."""
-        parts, head = self._set, self._head
+        parts, head = "".join(self._set + self._set_new), "".join(self._head + self._new)
         self.clear()
-        self.set(redraw_citations("".join(parts), citations))
-        self.put(redraw_citations("".join(head), citations))
+        self.set(redraw_citations(parts, citations))
+        self.put(redraw_citations(head, citations))
         self.end = redraw_citations(self.end, citations)
 
     def patch(self) -> tuple[int, str] | None:
@@ -104,14 +100,16 @@ class OpenHtml:
         """
         rest, had = self.before + self.behind + self.end, self._rest
         known, new = self._known, "".join(self._new)
+        self._head.append(new)
+        self._new.clear()
         if self._set_new:
             behind = "".join(self._set_new)
+            self._set.append(behind)
+            self._set_new.clear()
             self._set_known += utf16_length(behind)
-            self._set_new = []
             new = behind + new
         html = new + rest
         self._known = known + (len(new) if new.isascii() else utf16_length(new))
-        self._new.clear()
         self._rest = rest
         if html == had:
             return None

@@ -24,7 +24,7 @@ from .last_line import BLANKS, OF_BLOCKS, is_undecided
 from .open_blocks import NOTHING, OpenBlocks
 from .open_html import OpenHtml
 from .open_source import OpenSource
-from .open_tail import PLAIN_WORDS, WORDS, OpenTail
+from .open_tail import MARK_OR_END, WORDS, OpenTail
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,8 +66,8 @@ class OpenPiece:
         size, tail, allowance = len(text), self._tail, self._allowance
         if (  # the beginning of what is done below, for most deltas
             tail.goes_on
-            and allowance.room > size
-            and PLAIN_WORDS.fullmatch(text)
+            and 0 < size < allowance.room
+            and not MARK_OR_END.search(text)
             and not self._blocks.is_behind_citation
         ):
             source = self._source

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 # What may have a meaning in inline content, and what has none wherever it stands after a word.
 _MARKS = r"\x00-\x1f!#&*<>\[\\\]_`|~\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ud800-\udfff\ufdd0"
 MARK, WORDS = re.compile(f"[{_MARKS}]"), re.compile(f"[^{_MARKS}]+")
-# What has none whatever stands before it: it ends no entity, nor the label of a link reference.
-PLAIN_WORDS = re.compile(f"[^:;{_MARKS}][^;{_MARKS}]*")
+# What may have one by what stands before it: it may end an entity, or the label of a link reference.
+MARK_OR_END = re.compile(f"[:;{_MARKS}]")
 
 
 class OpenTail:
@@ -129,7 +129,9 @@ class OpenTail:
             self.goes_on = self.goes_on and shown.whole
             return
         html = self._html
-        if not shown.closing and (not shown.text or WORDS.fullmatch(shown.text)):
+        if known and self._has_grown(known, shown):
+            self.goes_on = shown.whole
+        elif not shown.closing and (not shown.text or WORDS.fullmatch(shown.text)):
             html.before, html.behind, self.goes_on = escapeHtml(shown.text), "", shown.whole
         else:
             here = HERE if shown.whole else ""
@@ -139,3 +141,18 @@ class OpenTail:
         if self.goes_on and self.is_exact and not html.behind and not may_mean(tail, html.before):
             html.settle()
             self.settle(tail[-1:])
+
+    def _has_grown(self, known: Shown, shown: Shown) -> bool:
+        """Add the words that are shown and were not, if nothing else has changed; say whether that is so."""
+        goes_on = self.goes_on and known.closing == shown.closing
+        drawn = known.text if goes_on else known.text + known.closing
+        words = shown.text[len(drawn) :]
+        if not shown.text.startswith(drawn) or not WORDS.fullmatch(words) or ";" in words:
+            return False
+        html = self._html
+        if not goes_on:
+            if shown.closing or words[0] != " ":  # a blank behind marks that have closed changes nothing of them
+                return False
+            html.before, html.behind = html.before + html.behind, ""
+        html.before += escapeHtml(words)
+        return True
