@@ -115,6 +115,34 @@ def test_an_annotation_inside_held_text_stands_where_that_begins_and_only_once(a
     assert [each["sequence_number"] for each in cleaned] == list(range(len(cleaned)))
 
 
+class Counted(str):
+    """A text that counts how often it is compared."""
+
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_many_annotations_are_not_compared_with_each_other() -> None:
+    added = {"type": "response.output_text.annotation.added", "output_index": 0, "content_index": 0}
+    hosted = [{"type": "x", "x_url": Counted("u"), "x_place": {"x_lines": [number]}} for number in range(200)]
+    other = {"type": "x", "x_url": "u", "x_place": {"x_lines": ["other"]}}
+    part = {"type": "output_text", "text": TEXT, "annotations": [*copy.deepcopy(hosted), other]}
+    events = [
+        delta(TEXT),
+        *(added | {"annotation": each} for each in hosted),
+        {"type": "response.content_part.done", "output_index": 0, "content_index": 0, "part": part},
+    ]
+    Counted.compared = 0
+    *cleaned, done = clean_responses(events, sources=SOURCES)
+    assert 0 < Counted.compared <= 5 * len(hosted)
+    assert done["part"]["annotations"] == [*(each["annotation"] for each in cleaned[1:]), other]
+
+
 @every_kind
 @pytest.mark.parametrize(
     "end", [[], [{"type": "response.completed", "response": {"status": "completed", "output": []}}]]

@@ -8,11 +8,14 @@ them, which also costs less than a failed look at an attribute.
 from __future__ import annotations
 
 import copy
-from collections.abc import Container
+from collections import defaultdict
+from collections.abc import Container, Hashable, Iterable
 from types import MappingProxyType
 from typing import Any
 
 _NO_FIELDS: Any = MappingProxyType({})  # one for all that has none: nothing may be written to it
+# As deep as annotations nest, and more: what differs deeper only is compared with each other.
+_NESTING = 6
 
 
 def fields(value: object) -> dict[str, Any]:
@@ -101,6 +104,25 @@ def as_dict(value: object) -> dict[str, Any]:
     """Give an object as a dict of its own."""
     convert = getattr(value, "to_dict", None)
     return dict(fields(value)) if convert is None else convert()
+
+
+def not_among(values: Iterable[Any], known: Iterable[dict[str, Any]]) -> list[Any]:
+    """Give the objects that are, as dicts, equal to none that is known. Linear, unless they differ very deep."""
+    alike: defaultdict[Hashable, list[dict[str, Any]]] = defaultdict(list)
+    for each in known:
+        alike[_key(each)].append(each)
+    return [value for value in values if (found := as_dict(value)) not in alike.get(_key(found), ())]
+
+
+def _key(value: object, nesting: int = _NESTING) -> Hashable:
+    """Give something that can be looked up, equal for values that are equal."""
+    if isinstance(value, str | int | float):
+        return value
+    if isinstance(value, dict) and nesting:
+        return frozenset((name, _key(each, nesting - 1)) for name, each in value.items())
+    if isinstance(value, list) and nesting:
+        return tuple(_key(each, nesting - 1) for each in value)
+    return None
 
 
 def bare(value: Any, keep: Container[str]) -> Any:

@@ -12,7 +12,7 @@ from streamcite.events import Citation, Event
 from streamcite.resolve import Resolver
 
 from .logprobs import TokenFilter
-from .objects import as_dict, drop, fields, get, get_index, get_list, get_str, put, put_list, replace_field
+from .objects import as_dict, drop, fields, get, get_index, get_list, get_str, not_among, put, put_list, replace_field
 from .parts import Key, Part
 from .responses_core import ENDS, ResponsesCore
 from .text import Text
@@ -111,7 +111,7 @@ class _Place:
         if not current:
             known = self._options.annotator(responses_annotations, self._resolver).catch_up(events)
         if known and get(holder, "type") == "output_text":
-            put_list(holder, "annotations", known + [each for each in hosted if as_dict(each) not in known])
+            put_list(holder, "annotations", known + not_among(hosted, known))
 
 
 class ResponsesCleaner:
