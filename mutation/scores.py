@@ -17,8 +17,9 @@ PROPERTIES = f"{PYTEST} tests/test_parser_properties.py"
 PARSER = f"{PYTEST} {' '.join(f'tests/test_parser{part}.py' for part in ('', '_options', '_state', '_cost'))}"
 # What is fast of these.
 INTERFACE = f"{PARSER} -k 'not test_case and not each_character and not megabyte'"
+FORMAT = f"{PYTEST} tests/test_format.py tests/test_format_write.py tests/test_options.py"
 # What counts, and so sees a short cut that is not taken.
-COUNTED = f"{PYTEST} tests/test_splice_lines.py tests/test_splice.py -k 'lines or little or same_object or nearly'"
+COUNTED = f"{PYTEST} tests/test_splice_lines.py tests/test_splice_unread.py tests/test_splice_result.py"
 FAULTS = f"{PYTEST} tests/test_splice_faults.py"
 # Of the adapter what needs no upstream of another language: the copy in which this runs has none.
 ADAPTED = " ".join(
@@ -35,7 +36,7 @@ STREAMS = f"{PYTEST} tests/test_splice_render.py {ADAPTED} tests/test_splice.py"
 # at once.
 MODULES: Mapping[str, Sequence[str]] = {
     "streamcite/parser.py": [CASES, INTERFACE, PROPERTIES, PARSER],
-    "streamcite/format.py": [CASES, f"{PYTEST} tests/test_format.py tests/test_options.py", PROPERTIES, PARSER],
+    "streamcite/format.py": [CASES, FORMAT, PROPERTIES, PARSER],
     "streamcite/relay/splice.py": ["-m mutation.streams", COUNTED, FAULTS, STREAMS],
 }
 EXPLAINED = Path(__file__).with_name("survivors.toml")

@@ -1,5 +1,6 @@
 """Every view of both APIs, what they are opened over in tests, and every way to be done with one."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -173,3 +174,19 @@ async def acloses_twice(view: Any, kind: View) -> None:
 
 async def acloses_before_the_first_step(view: Any, kind: View) -> None:
     await view.aclose()
+
+
+class no_tasks:  # noqa: N801  # it is used as a function
+    """See that a block leaves no task of asyncio, and makes none between two steps."""
+
+    def __init__(self, backend: str) -> None:
+        self.before = asyncio.all_tasks() if backend == "asyncio" else None
+
+    def check(self) -> None:
+        assert self.before is None or asyncio.all_tasks() == self.before
+
+    def __enter__(self) -> "no_tasks":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.check()

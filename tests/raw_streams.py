@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple, Self, cast
 
 import anyio
+from hypothesis import strategies as st
 from openai import AsyncOpenAI, OpenAI, Stream
 from openai.types.chat import ChatCompletionChunk
 from openai.types.responses import ResponseStreamEvent
@@ -26,6 +27,7 @@ from tests.http_peer import Peer
 from tests.markers import MARKER
 from tests.responses_streams import UNCLOSED, message, stream_of
 
+TEXT = f"Yes.{MARKER}\U0001f680 é"
 ASK: Any = [{"role": "user", "content": "How long does it last?"}]
 QUESTION = "How long does it last?"
 DONE = b"data: [DONE]\n\n"
@@ -248,6 +250,10 @@ def in_pieces(data: bytes, places: Sequence[int]) -> list[bytes]:
     """Cut bytes at these places."""
     ends = sorted({0, *places, len(data)})
     return [data[start:end] for start, end in itertools.pairwise(ends)]
+
+
+# Places to cut bytes at, as they come modulo their length.
+PLACES = st.lists(st.integers(0, 100_000), max_size=12)
 
 
 def bytewise(data: bytes) -> list[bytes]:

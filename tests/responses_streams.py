@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+import pytest
 from hypothesis import strategies as st
 from openai._models import construct_type
 from openai.types.responses import Response, ResponseStreamEvent
@@ -205,6 +206,9 @@ def typed_response(response: Json) -> Any:
 def plain(value: Any) -> Any:
     """Give an object of the client as JSON values."""
     return copy.deepcopy(value) if isinstance(value, dict) else value.to_dict(mode="json")
+
+
+both_shapes = pytest.mark.parametrize("shape", [list, typed], ids=["dicts", "typed"])
 
 
 # Events that bring no text

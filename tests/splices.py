@@ -6,11 +6,25 @@ import random
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import pytest
+
 from streamcite.openai import clean_chat, clean_responses
 from streamcite.relay import Splice
 from streamcite.sse import SSEDecoder
+from tests import responses_streams as rs
+from tests.chats import SOURCES, streamed
+from tests.raw_streams import APIS
+from tests.responses_streams import message, stream_of
 
 DONE = "[DONE]"
+ALL_SOURCES = SOURCES | rs.SOURCES
+DELTAS = ["It ", "lasts \ue200ci", "te\ue202turn0file1\ue201", " long."]
+every_api = pytest.mark.parametrize("name", APIS)
+
+
+def objects_of(name: str, *deltas: str) -> list[Any]:
+    """Give the chunks or events of an answer of these texts."""
+    return streamed(deltas) if name == "chat" else stream_of(message(*deltas))
 
 
 class StoppedError(Exception):

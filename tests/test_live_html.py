@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,15 +12,15 @@ from markdown_it.parser_inline import ParserInline
 from markdown_it.token import Token
 
 from benchmarks import render as benchmark
-from benchmarks import timing
-from streamcite import CitationParser, Cited, Resolved, ResolvedEvent, Resolver, Source, parse
+from streamcite import CitationParser, Cited, Resolved, ResolvedEvent, Resolver
 from streamcite.render.allowance import Allowance
 from streamcite.render.context import HERE, Context, find_cut
-from streamcite.render.html import redraw_citations, render_html, render_inline
+from streamcite.render.html import render_html, render_inline
 from streamcite.render.last_line import HIDDEN
 from streamcite.render.live import BlockPatch, LiveHtml, RendererClosed
 from streamcite.render.structure import read_blocks
 from streamcite.render.unfinished import show
+from tests.live_reader import Reader, resolve_all
 from tests.markers import cite
 from tests.rendering import PIECES, SOURCES, answers, cuts, feeds
 
@@ -33,33 +32,6 @@ LINES = (
 )
 blocks = st.lists(st.sampled_from((*LINES, *PIECES[:4])), max_size=12).map("\n".join)
 texts = answers | blocks | st.tuples(blocks, answers).map("\n".join)
-
-
-class Reader:
-    """What a reader sees: the blocks, patched."""
-
-    def __init__(self) -> None:
-        self.live = LiveHtml()
-        self.blocks: dict[int, str] = {}
-        self.received = 0
-
-    def feed(self, events: Iterable[ResolvedEvent]) -> str:
-        return self._apply(self.live.feed(events))
-
-    def close(self) -> str:
-        return self._apply(self.live.close())
-
-    def _apply(self, patches: Sequence[BlockPatch]) -> str:
-        assert len({patch.block for patch in patches}) == len(patches)
-        for patch in patches:
-            assert patch.block <= len(self.blocks)
-            had = self.blocks.get(patch.block, "")
-            self.blocks[patch.block] = html = patch.apply(had)
-            # Nothing is sent that stands there already, except for the few characters that are not looked at.
-            at = len(html) - len(patch.html)
-            assert html[at : at + 33] != had[at : at + 33]
-            self.received += len(patch.html)
-        return "".join(self.blocks.values())
 
 
 def seen(text: str) -> str:
@@ -325,84 +297,6 @@ def test_of_a_long_block_the_last_part_is_sent(name: str) -> None:
     assert received(10_000) < 12 * received(1_000)
 
 
-def test_a_source_that_comes_late_changes_the_block_that_cites_it() -> None:
-    sources: dict[str, Source] = {}
-    resolver, reader = Resolver(sources), Reader()
-    before = reader.feed(resolver.feed(parse(f"First{cite('t1')}.\n\nSecond{cite('t1')}")))
-    assert before.count('data-pending=""') == before.count("[?]") == 2
-    sources["t1"] = SOURCES["t1"]
-    patches = reader.live.feed(resolver.feed([" on"]))
-    assert [patch.block for patch in patches] == [0, 1]
-    assert [(patch.keep, patch.html[:16]) for patch in patches] == [
-        (len(f'<p dir="auto">{word}<'), 'a class="cite" h') for word in ("First", "Second")
-    ]
-    for patch in patches:
-        reader.blocks[patch.block] = html = patch.apply(reader.blocks[patch.block])
-        assert "Office days" in html
-        assert "data-pending" not in html
-    end = reader.feed(resolver.close()) and reader.close()
-    events = resolve_all(f"First{cite('t1')}.\n\nSecond{cite('t1')} on")
-    assert end == render_html(events)
-
-
-def test_of_a_citation_one_source_may_come_late_and_the_other_never() -> None:
-    sources: dict[str, Source] = {}
-    resolver, reader = Resolver(sources), Reader()
-    # The second block begins with the citation that came before it was known to begin.
-    assert reader.feed(resolver.feed(parse(f"One.\n\n{cite('t1', 't2')}"))).count("data-pending") == 2
-    sources["t1"] = SOURCES["t1"]
-    html = reader.feed(resolver.feed(["Two."]))
-    assert html.count("data-pending") == html.count("Office days") == 1
-    assert html.index("Two.") > html.index("Office days") > html.index("One.")
-    html = reader.feed([*resolver.close(), Resolved(7, ())]) + reader.close()
-    assert "data-pending" not in html
-    assert html.count('data-problem="unknown-source"') == 2
-
-
-def test_of_a_block_that_has_ended_one_source_comes_after_the_other() -> None:
-    sources: dict[str, Source] = {}
-    resolver, reader = Resolver(sources), Reader()
-    reader.feed(resolver.feed(parse(f"A{cite('t1')} b{cite('t2')}.\n\nEnd")))
-    for known, left in (("t1", 1), ("t2", 0)):
-        sources[known] = SOURCES[known]
-        assert reader.feed(resolver.feed([" on"])).count("data-pending") == left
-
-
-def test_sources_that_come_late_are_drawn_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[int] = []
-
-    def counted(html: str, citations: Any) -> str:
-        drawn.append(len(citations))
-        return redraw_citations(html, citations)
-
-    monkeypatch.setattr("streamcite.render.live.redraw_citations", counted)
-    resolver, reader = Resolver({}), Reader()
-    reader.feed(resolver.feed(parse("".join(f"w{cite(f'x{number}')} " for number in range(50)) + "\n\nEnd.")))
-    assert "data-pending" not in reader.feed(resolver.close())
-    assert drawn == [50]
-
-
-def test_a_source_that_never_comes_is_told_at_the_end() -> None:
-    resolver, reader = Resolver({}), Reader()
-    reader.feed(resolver.feed(parse(f"- First{cite('t1')}\n- Second{cite('t2')}\n\nThird{cite('t3')}.\n\nFourth")))
-    end = reader.feed(resolver.close())
-    assert end.count('data-problem="unknown-source"') == 3
-    assert "data-pending" not in end
-
-
-def resolve_all(text: str) -> list[ResolvedEvent]:
-    return Resolver(SOURCES).feed(parse(text))
-
-
-def test_the_sources_are_the_last_block() -> None:
-    reader = Reader()
-    reader.feed(resolve_all(f"A{cite('t1')}"))
-    reader.close()
-    assert list(reader.blocks) == [0, 1]
-    assert reader.blocks[1].startswith('<section class="sources">')
-    assert reader.live.close() == []
-
-
 def test_a_patch_has_a_json_form() -> None:
     assert BlockPatch(3, "<p>").to_dict() == {"block": 3, "html": "<p>"}
     assert BlockPatch(3, "<p>", 7).to_dict() == {"block": 3, "html": "<p>", "keep": 7}
@@ -415,23 +309,6 @@ def test_feeding_a_closed_one_is_a_mistake() -> None:
         live.feed([])
     with pytest.raises(TypeError, match="not int"):
         LiveHtml().feed([1])  # type: ignore[list-item]
-
-
-def test_every_figure_of_the_benchmark_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Collecting garbage makes figures exact, which these need not be, and takes long among so many tests.
-    monkeypatch.setattr(timing, "gc", SimpleNamespace(collect=int, disable=int, enable=int, freeze=int, unfreeze=int))
-    figures = list(benchmark.figures(words=400, characters=2_000, passes=1))
-    assert len({figure.name for figure in figures}) == len(figures) == 2 + len(benchmark.LONG)
-    assert all(figure.value > 0 for figure in figures)
-    assert 3 in [figure.limit for figure in figures]
-
-
-def test_the_answer_of_the_benchmark_is_as_long_as_it_says() -> None:
-    deltas = benchmark.events(benchmark.answer())
-    events = [event for delta in deltas for event in delta]
-    assert abs(len("".join(map(str, events)).split()) - 20_000) < 1_500
-    assert abs(len(deltas) - 27_000) < 3_500
-    assert all(link.source for event in events if isinstance(event, Cited) for link in event.links)
 
 
 def test_what_cannot_be_cut_is_not() -> None:

@@ -18,22 +18,20 @@ from openai.types.chat import ChatCompletionUserMessageParam
 from streamcite import Citation, Malformed, ParserOptions, Reference, clean, parse
 from streamcite.openai import AsyncEventView, EventView, chat_events
 from streamcite.sse import encode
-from streamcite.testing import RecordedAnswer, Server, recorded_answers, serve
+from streamcite.testing import RecordedAnswer, Server, serve
 from tests.chats import CHUNK, Shape, both, choice, given_as
 from tests.clients import new_client
 from tests.http_peer import Peer
 from tests.markers import SENTENCE
 from tests.odd_chats import LAST, SILENT_CHUNKS
 from tests.reading import joined
+from tests.recorded import ANSWERS, every_answer
 
 ASK: list[ChatCompletionUserMessageParam] = [{"role": "user", "content": "How long does it last?"}]
-ANSWERS = recorded_answers()
 
 # One answer of several texts for each place where a line citation can be cut in two, one cut everywhere, one whole.
 CUTS: dict[str, tuple[str, ...]] = {f"cut-{at}": (SENTENCE[:at], SENTENCE[at:]) for at in range(1, len(SENTENCE))}
 CUTS |= {"cut-everywhere": tuple(SENTENCE), "cut-nowhere": (SENTENCE,)}
-
-every_answer = pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from openai.types.chat import ChatCompletionUserMessageParam
 
 from streamcite import Source, clean, parse
 from streamcite.openai import chat_events, clean_chat, clean_completion
-from streamcite.testing import RecordedAnswer, recorded_answers
+from streamcite.testing import RecordedAnswer
 from tests.chats import (
     SOURCES,
     TOOL_CALL,
@@ -21,17 +21,15 @@ from tests.clients import new_client
 from tests.http_peer import Peer
 from tests.odd_chats import WIRE
 from tests.reading import joined
+from tests.recorded import ANSWERS, every_answer
 
 ASK: list[ChatCompletionUserMessageParam] = [{"role": "user", "content": "How long does it last?"}]
-ANSWERS = recorded_answers()
 SOURCED = {
     name: {id: Source(id, title=source.title, url=f"https://a.example/{id}") for id, source in answer.sources.items()}
     for name, answer in ANSWERS.items()
 }
 MARKER = "\ue200cite\ue202a1\ue201"
 SENTENCE = f"It lasts.{MARKER} And \U0001f680 so on.{MARKER}"
-
-every_answer = pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
 
 
 # Recorded answers

@@ -21,7 +21,7 @@ from streamcite import (
     Sources,
     parse,
 )
-from streamcite.openai import Part, chat_events, responses_events, stream_chat, stream_responses
+from streamcite.openai import Part, responses_events, stream_chat, stream_responses
 from streamcite.resolve import resolve
 from tests import responses_streams as rs
 from tests import strategies as sc
@@ -386,21 +386,3 @@ def test_a_mapping_of_something_else_is_named_as_such(api: str, lane: Callable[.
     for parts in (False, True):
         with pytest.raises(TypeError, match=r"^sources: must hold a Source for 'turn0file0', not str"):
             lane(api, "dict", chunks_of(api, [TEXT]), str, sources={A.id: "text"}, parts=parts)
-
-
-GOOD: Any = chat_events([], sources={}).snapshot()
-ANSWER: Any = GOOD["resolved"]["answer"]
-NO_PARTS: list[Any] = [None, {}, [1], [[["answer", 0], {}]]]
-NO_FIELD: list[Any] = [1, [1], {"version": 0}]
-WRONG: list[Any] = [
-    *(1, [], {}, {"answer": None, "parts": []}),
-    *({"answer": ANSWER, "parts": wrong} for wrong in NO_PARTS),
-    *({"answer": ANSWER | {name: wrong}, "parts": []} for name in ANSWER for wrong in NO_FIELD),
-]
-
-
-@pytest.mark.parametrize("state", WRONG, ids=str)
-def test_what_is_not_a_state_of_resolvers_is_misuse_at_once(state: Any) -> None:
-    with pytest.raises(ValueError, match=r"^snapshot: must be what snapshot\(\) gave, not "):
-        chat_events([], snapshot=GOOD | {"resolved": state}, sources={})
-    assert list(chat_events([], snapshot=GOOD | {"resolved": state})) == []  # which nothing asks for without sources

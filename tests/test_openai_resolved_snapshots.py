@@ -223,3 +223,21 @@ def test_a_result_without_sources_has_no_links(api: str) -> None:
     view = OPENED[api](chunks_of(api, [TEXT]))
     list(view)
     assert (len(view.result.citations), view.result.cited) == (6, ())
+
+
+GOOD: Any = chat_events([], sources={}).snapshot()
+ANSWER: Any = GOOD["resolved"]["answer"]
+NO_PARTS: list[Any] = [None, {}, [1], [[["answer", 0], {}]]]
+NO_FIELD: list[Any] = [1, [1], {"version": 0}]
+WRONG: list[Any] = [
+    *(1, [], {}, {"answer": None, "parts": []}),
+    *({"answer": ANSWER, "parts": wrong} for wrong in NO_PARTS),
+    *({"answer": ANSWER | {name: wrong}, "parts": []} for name in ANSWER for wrong in NO_FIELD),
+]
+
+
+@pytest.mark.parametrize("state", WRONG, ids=str)
+def test_what_is_not_a_state_of_resolvers_is_misuse_at_once(state: Any) -> None:
+    with pytest.raises(ValueError, match=r"^snapshot: must be what snapshot\(\) gave, not "):
+        chat_events([], snapshot=GOOD | {"resolved": state}, sources={})
+    assert list(chat_events([], snapshot=GOOD | {"resolved": state})) == []  # which nothing asks for without sources

@@ -2,7 +2,6 @@
 
 import json
 import random
-from functools import partial
 from typing import Any
 
 import pytest
@@ -10,32 +9,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamcite import CHATGPT, OPENAI, CitationFormat, Source, clean
-from streamcite.relay import Found, Splice
+from streamcite.relay import Splice
 from streamcite.testing import Server, recorded_answers
 from tests import responses_streams as rs
 from tests import strategies as sc
 from tests.chats import CHUNK, SOURCES, TOOL_CALL, choice, chunk, halves, hosted, streamed
 from tests.markers import MARKER
 from tests.odd_chats import conversations
-from tests.raw_streams import APIS, ASK, WRITTEN, body, bytewise, in_pieces, short
-from tests.responses_streams import UNCLOSED, Part, message, stream_of
-from tests.splices import cleaned, framed, payloads, spelled, spliced, up_to_the_end, values
+from tests.raw_streams import APIS, ASK, TEXT, WRITTEN, body, bytewise, in_pieces, short
+from tests.responses_streams import UNCLOSED, Part, stream_of
+from tests.splices import (
+    ALL_SOURCES,
+    cleaned,
+    every_api,
+    framed,
+    objects_of,
+    spelled,
+    spliced,
+    up_to_the_end,
+    values,
+)
 from tests.upstreams import Upstream
 
-TEXT = f"Yes.{MARKER}\U0001f680 é"
-ALL_SOURCES = SOURCES | rs.SOURCES
-every_api = pytest.mark.parametrize("name", APIS)
-COMPACT = partial(json.dumps, separators=(",", ":"), ensure_ascii=False)
 every_way = pytest.mark.parametrize("written", WRITTEN.values(), ids=WRITTEN)
 
 
 def lines_of(data: bytes) -> list[bytes]:
     """Give the lines in any order, without empty ones: a comment passes before its frame where that is cut."""
     return sorted(filter(None, data.splitlines()))
-
-
-def objects_of(name: str, *deltas: str) -> list[Any]:
-    return streamed(deltas) if name == "chat" else stream_of(message(*deltas))
 
 
 # However it is written
@@ -205,112 +206,6 @@ def test_a_field_of_any_type_raises_nothing(shapes: list[Any], api: Any) -> None
     assert spliced(bytewise(data), api=api) == seen
 
 
-# What passes as it is
-
-
-@every_api
-@pytest.mark.parametrize("options", [{}, {"sources": ALL_SOURCES}], ids=["without sources", "with sources"])
-def test_without_markup_the_same_object_passes(name: str, options: Any) -> None:
-    frames = [body([each], done=False) for each in objects_of(name, *["It ", "lasts ", "a \\ \n while."] * 9)]
-    splice = Splice(**options)
-    passed = [splice.feed(frame) for frame in frames]
-    assert passed == frames
-    same = sum(seen is frame for seen, frame in zip(passed, frames, strict=True))
-    assert same >= len(frames) * 0.6
-    assert splice.close() == b""
-
-
-@every_api
-def test_nearly_all_events_of_an_answer_that_cites_are_the_same(name: str) -> None:
-    deltas = [*["It "] * 50, *[MARKER[:9], MARKER[9:]], *["lasts. "] * 50, TEXT, "So."]
-    objects = objects_of(name, *deltas)
-    data = body(objects, named=name == "responses")
-    before, after = payloads(data), payloads(spliced([data]))
-    changed = [payload for payload in after if payload not in before]
-    assert len(changed) == {"chat": 1, "responses": 1 + 4}[name]
-    assert len(after) == len(before) - 2
-
-
-@every_api
-@pytest.mark.parametrize("written", [json.dumps, COMPACT], ids=["spaced", "compact"])
-def test_inside_a_marker_little_is_decoded(name: str, written: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    pieces = ["\ue200", "cite", *["\ue202turn0file1"] * 60, "\ue201"]
-    objects = objects_of(name, "It ", *pieces, "lasts.", *pieces)
-    frames = [b"data: " + written(each).encode() + b"\n\n" for each in json.loads(json.dumps(objects))]
-    splice = Splice()
-    assert splice.feed(frames[0])
-    decoded: list[int] = []
-    read = splice._events._from_json
-
-    def counted(payload: bytes) -> Any:
-        decoded.append(len(payload))
-        return read(payload)
-
-    monkeypatch.setattr(splice._events, "_from_json", counted)
-    seen = b"".join(map(splice.feed, frames[1:]))
-    assert values(frames[0] + seen + splice.close()) == cleaned(name, objects)
-    assert len(decoded) < 40
-
-
-ODD = [
-    (b'"delta":{', b'"delta":{"odd":1,'),
-    (b'"logprobs":null', b'"logprobs":{"content":[]}'),
-    (b'"finish_reason":null', b'"finish_reason":"length"'),
-    (b'"content":"', b'"content":"\\n'),
-    (b'"content":"', b'"content":"\xff'),
-    (b'"content":"', b'"content":"\x01'),
-    (b'"content":"', b'"content":"\\ud83d'),
-    (b'"content":"', b'"content":"" ,"a":"'),
-    (b'"content":"', b'"content":"\ndata: '),
-    (b'"delta":"', b'"delta":"","a":"'),
-    (b'"delta":"', b'"delta":"","delta":"'),
-    (b'"delta":"', b'"delta":"a\\"b'),
-    (b'"content_index":0', b'"content_index":1'),
-    (b'"obfuscation":"xxxx"', b'"obfuscation":"x\\"x"'),
-    (b'"obfuscation":"xxxx"', b'"obfuscation":"x\x01"'),
-    (b'"obfuscation":"xxxx"', b'"obfuscation":"x","odd":2'),
-    (b'"sequence_number":', b'"sequence_number":00'),
-    (b'"sequence_number":', b'"sequence_number":1'),
-    (b"}\n\n", b"} \n\n"),
-    (b"}\n\n", b"}x\n\n"),
-    (b"data: ", b"data: \n\ndata: "),
-    (b"data: ", b"id: 5\ndata: "),
-]
-
-
-@every_api
-@pytest.mark.parametrize(("part", "other"), ODD, ids=str)
-@pytest.mark.parametrize("options", [{}, {"sources": ALL_SOURCES}], ids=["without sources", "with sources"])
-def test_an_event_inside_a_marker_that_is_not_as_the_others(name: str, part: bytes, other: bytes, options: Any) -> None:
-    deltas = ["It ", "\ue200ci", "te\ue202", "turn0", "file1", "\ue202L8", "-L13", "\ue201", " lasts.", MARKER[:9]]
-    frames = [b"data: " + COMPACT(each).encode() + b"\n\n" for each in objects_of(name, *deltas)]
-    at = next(number for number, frame in enumerate(frames) if b"file1" in frame)
-    frames[at] = frames[at].replace(part, other)
-    data = b"".join(frames)
-    for pieces in ([data], frames, bytewise(data)):
-        seen = values(spliced(pieces, **options))
-        assert up_to_the_end(seen) == cleaned(name, values(data), **options)
-
-
-@every_api
-def test_little_is_decoded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    deltas = [*["It "] * 500, MARKER[:9], MARKER[9:], *["lasts. "] * 500]
-    frames = [body([each], done=False) for each in objects_of(name, *deltas)]
-    splice = Splice()
-    decoded: list[bytes] = []
-    read = splice._events._from_json
-
-    def counted(payload: bytes) -> Any:
-        decoded.append(payload)
-        return read(payload)
-
-    monkeypatch.setattr(splice._events, "_from_json", counted)
-    for frame in frames:
-        splice.feed(frame)
-    splice.close()
-    assert 0 < len(decoded) < 20
-
-
 def test_tool_calls_and_unknown_fields_are_untouched() -> None:
     odd = chunk(choice(TEXT, tool_calls=[TOOL_CALL], odd={"text": MARKER}), odd=[1.5, None, MARKER])
     (seen,) = values(spliced([body([odd], done=False)]))
@@ -354,54 +249,6 @@ def test_json_that_stays_utf8_splits_no_line_of_any_reader() -> None:
     assert values(seen)[0]["choices"][0]["delta"]["content"] == "é\x85\u2028\u2029"
     assert len(seen.decode().splitlines()) == 2
     assert "é".encode() in seen
-
-
-# What it tells
-
-
-@every_api
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"sources": ALL_SOURCES},
-        {"sources": ALL_SOURCES, "annotations": "off"},
-        {"sources": ALL_SOURCES, "render": "links"},
-    ],
-    ids=["plain", "sources", "off", "links"],
-)
-def test_it_says_what_it_holds_changed_and_found(name: str, options: Any) -> None:
-    deltas = ["It ", MARKER[:5], MARKER[5:], "\ue200cite\ue202none1\ue201", "\ue202", "lasts.", MARKER[:9]]
-    frames = [body([each], done=False) for each in objects_of(name, *deltas)]
-    splice = Splice(**options)
-    assert (splice.held, splice.changed, splice.found()) == (0, 0, Found())
-    assert splice.result().parts == ()
-    held = 0
-    for frame in frames:
-        splice.feed(frame)
-        held = max(held, splice.held)
-    splice.close()
-    assert held == 9
-    assert splice.held == 0
-    assert splice.changed >= 5
-    unknown = ("none1",) if options else ()
-    assert splice.found() == Found(citations=2, malformed=2, unknown=unknown)
-    (part,) = splice.result().parts
-    assert part.raw == "".join(deltas)
-    if "render" not in options:
-        assert part.text == clean(part.raw, complete=True)
-
-
-@every_api
-def test_what_passed_unread_is_in_its_result(name: str) -> None:
-    objects = objects_of(name, "It ", "lasts.")
-    data = body(objects)
-    splice = Splice()
-    assert splice.feed(data) + splice.close() == data
-    assert (splice.changed, splice.events, splice.found()) == (0, len(values(data)), Found())
-    (part,) = splice.result().parts
-    assert (part.text, part.raw) == ("It lasts.", "It lasts.")
-    assert splice.result().complete
 
 
 @every_api

@@ -13,12 +13,9 @@ from tests import responses_streams as rs
 from tests.chats import choice, chunk, streamed
 from tests.markers import MARKER
 from tests.odd_chats import SILENT_CHUNKS, WIRE
-from tests.raw_streams import APIS, DONE, body, bytewise, in_pieces
+from tests.raw_streams import DONE, TEXT, body, bytewise, in_pieces
 from tests.responses_streams import SILENT_EVENTS, TELLING, UNCLOSED, everywhere, message, stream_of
-from tests.splices import cleaned, payloads, spliced, values
-
-TEXT = f"Yes.{MARKER}\U0001f680 é"
-every_api = pytest.mark.parametrize("name", APIS)
+from tests.splices import cleaned, every_api, payloads, spliced, values
 
 
 def begun(name: str, *deltas: str) -> bytes:

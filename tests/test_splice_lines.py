@@ -1,31 +1,19 @@
-"""What a splice makes of the lines around the data, of an end that is not told, and of names at odd places."""
+"""What a splice makes of lines: comments, line ends, frames without data, and parts of frames."""
 
 import json
-from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamcite.openai import chat_events, responses_events
 from streamcite.relay import Splice, SpliceClosed
-from streamcite.relay import splice as splice_module
-from streamcite.relay.cleaner import EventCleaner
 from streamcite.sse import LineTooLong, ServerSentEvent, SSEDecoder
 from tests.chats import SOURCES, choice, chunk, hosted, streamed
 from tests.markers import MARKER
-from tests.raw_streams import APIS, body, bytewise, in_pieces
-from tests.responses_streams import Item, Part, message, stream_of
-from tests.splices import StoppedError, cleaned, spliced, up_to_the_end, values
-
-DELTAS = ["It ", "lasts \ue200ci", "te\ue202turn0file1\ue201", " long."]
-every_api = pytest.mark.parametrize("name", APIS)
-
-
-def objects_of(name: str, *deltas: str) -> list[Any]:
-    return streamed(deltas) if name == "chat" else stream_of(message(*deltas))
+from tests.raw_streams import body, bytewise, in_pieces
+from tests.responses_streams import Item, Part, stream_of
+from tests.splices import DELTAS, cleaned, every_api, objects_of, spliced, up_to_the_end, values
 
 
 @every_api
@@ -62,24 +50,6 @@ def test_a_byte_order_mark_stays_in_front_of_comments(name: str, frame: str, end
         assert values(seen) == cleaned(name, values(wire))
     # Where it is not at the start it is part of a line.
     assert values(spliced([b": ping\n\n", wire])) == cleaned(name, values(b"\n" + wire))
-
-
-@every_api
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("options", [{}, {"sources": SOURCES}, {"sources": SOURCES, "render": "links"}], ids=len)
-@pytest.mark.parametrize("deltas", [["It "] * 9, DELTAS, [*["It "] * 9, *DELTAS, *["So "] * 9, MARKER]], ids=len)
-def test_events_are_counted_however_they_are_cut(name: str, end: str, options: Any, deltas: list[str]) -> None:
-    wire = body(objects_of(name, *deltas)).replace(b"\n", end.encode())
-    count = len(values(wire))
-    for pieces in ([wire], bytewise(wire), *(in_pieces(wire, [at]) for at in range(0, len(wire), 199))):
-        splice = Splice(**options)
-        for piece in pieces:
-            splice.feed(piece)
-        assert splice.events == count
-        splice.close()
-        assert splice.events == count
-        splice.result()
-        assert splice.events == count
 
 
 @every_api
@@ -171,83 +141,6 @@ def test_what_is_too_long_is_reported_again_and_nothing_passes_after_it(name: st
         splice.close()
 
 
-@pytest.mark.parametrize(
-    ("data", "usual"),
-    [
-        *((b"data: 1\n\n", True), (b"event: a\ndata: 1\n\n", True), (b"id: 7\ndata: 1\n\n", True)),
-        *((b"data:1\n:x\n\n", False), (b":x\ndata: 1\n\n", False), (b"d:1\ndata: 1\n\n", True), (b"1\n1:\n\n", True)),
-        *(
-            (b"\n\n", True),
-            (b"", False),
-            (b"\n", False),
-            (b"data: 1\n", False),
-            (b"1\n2\n", False),
-            (b"1\n2\n3\n", False),
-        ),
-        *((b"data: 1\r\n\r\n", False), (b"data: 1\r\n\n", False), (b"1\n2\n3\n\n", False), (b"1\n2\n3\n4\n\n", False)),
-        *((b"\n1\n\n", True), (b"1\nx:\n\n", True), (b"1:\nx\n\n", True), (b"x:y\n1\n\n", True), (b"1\nx\n:\n", False)),
-    ],
-)
-def test_the_frames_that_most_answers_come_in_are_known(data: bytes, usual: bool) -> None:
-    assert splice_module._is_usual(data) == usual
-
-
-def test_what_stands_around_a_marker_passes_in_two_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[tuple[str, int]] = []
-
-    def counted(owner: type, name: str) -> None:
-        method = getattr(owner, name)
-
-        def wrapped(self: Any, data: bytes, *arguments: Any) -> Any:
-            calls.append((name, data.count(b"\n\n")))
-            return method(self, data, *arguments)
-
-        monkeypatch.setattr(owner, name, wrapped)
-
-    for owner, name in ((EventCleaner, "skip"), (Splice, "_read_whole"), (Splice, "_read_lines")):
-        counted(owner, name)
-    plain, marked = (
-        b"data: " + json.dumps(objects_of("chat", text)[0]).encode() + b"\n\n"
-        for text in ("It ", "lasts\ue200cite\ue202turn0file1\ue201. ")
-    )
-    splice = Splice()
-    for _ in range(3):
-        assert splice.feed(plain) is plain
-    calls.clear()
-    assert splice.feed(plain * 5 + marked + plain * 4).startswith(plain * 5)
-    calls.remove(("_read_lines", 0))  # of a frame that was open before: there was none
-    assert calls == [("skip", 5), ("_read_whole", 1), ("skip", 4)]
-    calls.clear()
-    assert splice.feed(plain[:20]) + splice.feed(plain[20:] + plain * 5) == plain * 6
-    assert [call for call in calls if call[1]] == [("_read_lines", 1), ("skip", 1), ("skip", 5)]
-    calls.clear()
-    assert Splice().feed(b": ping\n\n" + plain * 5) == b": ping\n\n" + plain * 5
-    assert [call for call in calls if call[1]] == [("_read_whole", 1), ("skip", 4)]
-
-
-@pytest.mark.parametrize("marker", ["", "\ue200cite\ue202turn0file1\ue201"])
-def test_a_plain_event_is_not_looked_at_closely(marker: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def frame(text: str) -> bytes:
-        return b"data: " + json.dumps(chunk(choice(text))).encode() + b"\n\n"
-
-    splice = Splice()
-    splice.feed(frame(f"It {marker}"))
-    splice.feed(frame("lasts. "))
-    looked: list[bytes] = []
-    read = Splice._feed_part
-
-    def counted(self: Splice, data: bytes) -> bytes:
-        looked.append(data)
-        return read(self, data)
-
-    monkeypatch.setattr(Splice, "_feed_part", counted)
-    plain, naming = frame("So long."), frame("An annotation.")
-    for data in [plain, naming, plain]:
-        assert splice.feed(data) is data
-    # Annotations of the server are moved, after what is removed.
-    assert looked == ([naming] if marker else [])
-
-
 @every_api
 def test_a_line_that_is_not_a_field_hides_no_marker(name: str) -> None:
     frames = [b"data: " + json.dumps(each).encode() + b"\n\n" for each in objects_of(name, *["It "] * 4, *DELTAS)]
@@ -255,25 +148,6 @@ def test_a_line_that_is_not_a_field_hides_no_marker(name: str) -> None:
     for odd in ("\ue200\n\n", "\ue200cite\n\n", "\n\n", "\n\n\n\n", "id: 7\n\n"):
         pieces = [*frames[:begun], odd.encode() + b"".join(frames[begun:])]
         assert values(spliced(pieces)) == cleaned(name, values(b"".join(pieces)))
-
-
-def test_what_only_looks_like_a_marker_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[bytes] = []
-    cleaner_read = EventCleaner.read
-
-    def counted(self: EventCleaner, event: Any, frame: bytes) -> bytes:
-        read.append(frame)
-        return cleaner_read(self, event, frame)
-
-    frames = [
-        b"data: " + json.dumps(each).encode() + b"\n\n" for each in objects_of("chat", "It\n", "\u3042", "\ue0ff")
-    ]
-    plain = b"data: " + json.dumps(chunk(choice("It "))).encode() + b"\n\n"
-    splice = Splice()
-    splice.feed(plain * 2)
-    monkeypatch.setattr(EventCleaner, "read", counted)
-    assert splice.feed(b"".join(frames[:3])) == b"".join(frames[:3])
-    assert read == []
 
 
 @pytest.mark.parametrize("closing", [True, False])
@@ -320,29 +194,6 @@ def test_each_event_by_itself_gives_what_the_view_gives(name: str, options: Any,
         assert values(together) == cleaned(name, json.loads(json.dumps(objects)), **given)
 
 
-def test_what_passes_unread_is_read_when_there_is_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    frame = b"data: " + json.dumps(objects_of("chat", "It ")[0]).encode() + b"\n\n"
-    splice = Splice()
-    splice.feed(frame * 2)
-    rooms: list[int] = []
-    monkeypatch.setattr(EventCleaner, "read_skipped", lambda events: rooms.append(events.room))
-    for room in (1, 0, -1, -2):
-        splice._events.room = len(frame) + room
-        assert splice.feed(frame) is frame
-    assert rooms == [-1, -2]
-
-
-@every_api
-def test_what_is_held_and_what_was_changed_is_counted(name: str) -> None:
-    frames = [b"data: " + json.dumps(each).encode() + b"\n\n" for each in objects_of(name, "It ", MARKER[:9])]
-    splice = Splice()
-    seen = [
-        splice.feed(frame) for frame in frames[: 1 + next(at for at, each in enumerate(frames) if b"ue200" in each)]
-    ]
-    assert seen[-1] == b""
-    assert (splice.held, splice.changed) == (9, 1)
-
-
 LINES = [": c", ":", "", "", "id: 7", "x", "data", *(f"data: {json.dumps(each)}" for each in streamed(DELTAS))]
 
 
@@ -386,43 +237,6 @@ def test_lines_without_meaning_are_read_together(
     seen = b"".join(map(splice.feed, wire)) + splice.close()
     assert sorted(seen) == sorted(b"".join(wire))
     assert len(fed) < 10
-
-
-@every_api
-def test_an_event_with_another_number_is_counted_as_changed(name: str) -> None:
-    deltas = ["It ", "lasts." + MARKER, *["So "] * 9]  # nothing is left out
-    frames = [b"data: " + json.dumps(each).encode() + b"\n\n" for each in objects_of(name, *deltas)]
-    splice = Splice(sources=SOURCES)
-    seen = b"".join([*map(splice.feed, frames), splice.close()]).split(b"\n\n")
-    assert splice.changed == len({*seen} - {frame[:-2] for frame in frames} - {b""})
-
-
-@every_api
-@pytest.mark.parametrize("options", [{}, {"sources": SOURCES}], ids=["without sources", "with sources"])
-@pytest.mark.parametrize("end", [b"", b"data: [DONE]\n\n", b'data: {"error": {"message": "busy"}}\n\n', None])
-def test_the_result_says_how_the_stream_ended_as_that_of_an_event_view(name: str, options: Any, end: Any) -> None:
-    objects = objects_of(name, "It ", MARKER, "lasts ", "long.")
-    if name == "chat":  # the last text and the reason in one chunk, which passes unread
-        objects[-2]["choices"][0]["finish_reason"] = "stop"
-        del objects[-1]
-    stopped = end is None or b"error" in end
-    splice = Splice(**options)
-    for each in objects:
-        splice.feed(b"data: " + json.dumps(each).encode() + b"\n\n")
-    splice.feed(end or b"")
-    splice.close(stopped=end is None)
-
-    def stream() -> Iterator[Any]:
-        yield from objects
-        if stopped:
-            raise StoppedError
-
-    view = (chat_events if name == "chat" else responses_events)(stream())
-    with suppress(StoppedError):
-        list(view)
-    assert splice.result() == view.result
-    assert splice.result().complete is not stopped
-    assert splice.events == len(objects) + bool(end)
 
 
 def test_log_probabilities_of_pieces_that_are_the_same_are_told_apart() -> None:

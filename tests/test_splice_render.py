@@ -16,11 +16,10 @@ from tests.markers import MARKER
 from tests.raw_streams import APIS, body, bytewise
 from tests.responses_streams import SOURCES as OTHERS
 from tests.responses_streams import Item, Part, message, stream_of
-from tests.splices import spliced, values
+from tests.splices import every_api, spliced, values
 
 ALL = OTHERS | SOURCES | {"odd": Source("odd", title="a | b]\nc", url="javascript:alert(1)")}
 TEXT = f"It **lasts**.{MARKER} `And`{MARKER} so on. \ue200cite\ue202odd\ue201"
-every_api = pytest.mark.parametrize("name", APIS)
 every_style = pytest.mark.parametrize("render", ["links", "footnotes"])
 
 

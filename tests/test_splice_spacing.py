@@ -18,13 +18,12 @@ from tests.chats import SOURCES, streamed
 from tests.markers import MARKER
 from tests.raw_streams import APIS, body, bytewise
 from tests.responses_streams import is_settled, message, stream_of
-from tests.splices import cleaned, spliced, values
+from tests.splices import cleaned, every_api, spliced, values
 
 PROSE = "\ue200cite\ue202zz9"
 TEXT = f"It lasts {MARKER}, and ({MARKER}) goes {PROSE} on {MARKER} ."
 PIECES = (MARKER, MARKER, PROSE, " ", " ", "a", "It", ".", ",", "(", ")", "\n", "- ", "\ue201", "\U0001f680")
 texts = st.lists(st.sampled_from(PIECES), max_size=10).map("".join).filter(is_settled)
-every_api = pytest.mark.parametrize("name", APIS)
 
 
 def objects_of(name: str, deltas: Any) -> list[Any]:
