@@ -12,7 +12,7 @@ import pytest
 from openai import APIError
 
 from streamcite import cli
-from streamcite.cli import serve
+from streamcite.cli import serving
 from streamcite.cli.output import OutputClosed
 from streamcite.serve.app import build
 from streamcite.serve.server import Server
@@ -87,7 +87,7 @@ def test_the_page_is_opened(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", opened.append)
     for opens in (False, True):
-        serve._say("http://127.0.0.1:1/", opens=opens)
+        serving._say("http://127.0.0.1:1/", opens=opens)
     assert opened == ["http://127.0.0.1:1/"]
     assert capfdbinary.readouterr().out == b"http://127.0.0.1:1/\n" * 2
 
@@ -113,7 +113,7 @@ def test_a_server_that_fails_is_one_line_and_any_other_failure_is_shown_whole(
     logger = logging.getLogger("streamcite.ui.resumable")
     asked: Any = None
     errors = [APIError("two\nlines", asked, body=None), KeyError("k")]
-    with serve._failures_in_a_line():
+    with serving._failures_in_a_line():
         for error in errors:
             logger.error("a1: the answer broke off", exc_info=error)
     first, *others = capfd.readouterr().err.splitlines()

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,8 +16,6 @@ from streamcite.ask import Asked, prepare
 from streamcite.lint import Finding, lint
 from streamcite.openai import StreamResult, chat_events, responses_events
 from streamcite.render.plain import PlainRenderer
-from streamcite.testing import RecordedAnswer
-from streamcite.testing.quotes import compose
 
 from .cited import citation_forms
 from .findings import FindingsView, wants_colour
@@ -27,6 +25,9 @@ from .reading import Reading
 from .report import report
 from .saving import save
 from .view import Hidden, View, best_view
+
+if TYPE_CHECKING:
+    from streamcite.testing import RecordedAnswer
 
 # Findings which say that the model has invented a citation.
 _INVENTED = {"unknown-source", "unknown-lines"}
@@ -96,6 +97,9 @@ def _prepare(question: str, reading: Reading, **options: Any) -> Asked:
 
 
 def _quotes(answer: _Answer) -> RecordedAnswer:
+    from streamcite.testing import RecordedAnswer
+    from streamcite.testing.quotes import compose
+
     text = compose(answer.asked.question, answer.asked.shown, format=answer.format)
     return RecordedAnswer(id="no model", text=text)
 

@@ -16,12 +16,27 @@ from streamcite.source import SourceUnit
 from . import texts
 from .formats import format_option
 from .misuse import misuse
-from .saving import check_save
 
 if TYPE_CHECKING:
     from .model import Api
 
 _MODEL = "gpt-5"
+
+
+def _check_save(_: click.Context, __: click.Parameter, value: str | None) -> Path | None:
+    """Give the path of a file to be written, before anything is asked; a callback for a click option.
+
+    Raises:
+        click.BadParameter: its name does not say which kind it is, or it could not be written.
+    """
+    if value is None:
+        return None
+    path = Path(value)
+    if path.suffix.lower() not in {".md", ".html"}:
+        raise click.BadParameter(f"{value!r} must end with .md or .html")
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise click.BadParameter(f"{value!r} cannot be written")
+    return path
 
 
 # Those who come from Python write words with an underscore.
@@ -69,7 +84,7 @@ _MODEL = "gpt-5"
 @click.option(
     "--save",
     "path",
-    callback=check_save,
+    callback=_check_save,
     metavar="FILE.md|.html",
     help="Write the answer into this file too, as Markdown with footnotes or as a page of HTML.",
 )
@@ -98,7 +113,7 @@ def ask(
     form: Any = material and material.replace("-", "_")
     if form == "blocks" and unit == "lines":
         raise misuse("--material: blocks have no numbered lines; leave it out, or --unit lines")
-    # The clients and servers that this loads are no other command's.
+    # What this loads is no other command's.
     from .answering import answer_question
     from .model import real_model
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import click
 
 from streamcite import CitationFormat
-from streamcite.lint import MAX_ANSWER, LocatorRule, lint
 
 from . import texts
 from .findings import FindingsView, wants_colour
@@ -15,6 +15,9 @@ from .formats import format_option
 from .input import Utf8, open_input
 from .output import Output
 from .sources import answer_argument, complete_option, read_sources_beside, sources_option
+
+if TYPE_CHECKING:
+    from streamcite.lint import LocatorRule
 
 
 @click.command(help=texts.CHECK)
@@ -32,10 +35,12 @@ from .sources import answer_argument, complete_option, read_sources_beside, sour
 @format_option()
 def check(*, file: str, given: str, as_json: bool, lines: LocatorRule, complete: bool, format: CitationFormat) -> int:
     """Print what is wrong, and return the exit status: whether anything is."""
+    from streamcite.lint import MAX_ANSWER, lint  # no other command's
+
     sources = read_sources_beside(file, given, format)
     with open_input(file) as opened:
         text = Utf8(opened)
-        answer = _read(text)
+        answer = _read(text, limit=MAX_ANSWER)
     findings = lint(answer, sources, lines=lines, complete=complete, format=format)
     output = Output()
     if as_json:
@@ -50,11 +55,11 @@ def check(*, file: str, given: str, as_json: bool, lines: LocatorRule, complete:
     return int(bool(findings))
 
 
-def _read(text: Utf8) -> str:
+def _read(text: Utf8, *, limit: int) -> str:
     pieces, length = [], 0
     for piece in text:
         pieces.append(piece)
         length += len(piece)
-        if length > MAX_ANSWER:
-            raise click.ClickException(f"the answer is longer than {MAX_ANSWER} code points")
+        if length > limit:
+            raise click.ClickException(f"the answer is longer than {limit} code points")
     return "".join(pieces)

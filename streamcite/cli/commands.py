@@ -176,7 +176,7 @@ def demo(
         raise bad_value("--pace", f"{pace:g} is not a number of seconds from 0")
     if base_url == "":
         raise bad_value("--base-url", "must be a URL, not ''")
-    # The clients and servers that this loads are no other command's.
+    # What this loads is no other command's.
     from .demo import print_answers, recorded, show_real, show_recorded
 
     if only_list:

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import click
 
 from streamcite import Citation, Resolver, Source
 from streamcite.openai import chat_events
-from streamcite.testing import RecordedAnswer, recorded_answers
 
 from .misuse import misuse
 from .model import Model, real_model, recorded_model, watch
 from .output import Output
 from .view import View, best_view
 
+if TYPE_CHECKING:
+    from streamcite.testing import RecordedAnswer
+
 
 def print_answers() -> None:
     """Print the name of each recorded answer, and the question it answers."""
+    from streamcite.testing import recorded_answers
+
     output = Output()
     for name, answer in recorded_answers().items():
         output.write(f"{name}: {answer.question}\n")
@@ -30,11 +35,13 @@ def recorded(name: str) -> RecordedAnswer:
     Raises:
         click.ClickException: there is none.
     """
+    from streamcite.testing import recorded_answers
+
+    answers = recorded_answers()
     try:
-        return recorded_answers()[name]
+        return answers[name]
     except KeyError:
-        names = ", ".join(recorded_answers())
-        raise misuse(f"no answer {name!r}: there are {names}") from None
+        raise misuse(f"no answer {name!r}: there are {', '.join(answers)}") from None
 
 
 def show_recorded(answer: RecordedAnswer, pace: float) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 import click
 
 from streamcite import CitationFormat
-from streamcite.lint import Finding
 
 from .output import Output
+
+if TYPE_CHECKING:
+    from streamcite.lint import Finding
 
 # How much of a long line is shown, and how much of that before what is wrong.
 _SHOWN, _BEFORE = 96, 48  # code points

@@ -7,15 +7,17 @@ import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
-from openai import APIError, APIStatusError, AsyncOpenAI, DefaultAsyncHttpxClient
-
-from streamcite.testing import RecordedAnswer, serve
 
 from .misuse import misuse
 from .view import View
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+    from streamcite.testing import RecordedAnswer
 
 Api: TypeAlias = Literal["chat", "responses"]
 
@@ -38,6 +40,8 @@ class Model:
         Raises:
             click.ClickException: the server fails; the message says what it said.
         """
+        from openai import APIStatusError  # the client takes half a second to load
+
         try:
             async with self.connect() as client:
                 create: Any = client.chat.completions.create if self.api == "chat" else client.responses.create
@@ -62,7 +66,13 @@ def real_model(base_url: str | None, name: str, api: Api = "chat") -> Model:
     if not (key.isascii() and key.isprintable()):  # the client would say so, and print the key
         raise misuse("OPENAI_API_KEY: it is not a key: not all of it is printable ASCII")
     url = base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
-    return Model(lambda: AsyncOpenAI(base_url=url, api_key=key, max_retries=0), url, name, api)
+
+    def connect() -> AsyncOpenAI:
+        from openai import AsyncOpenAI
+
+        return AsyncOpenAI(base_url=url, api_key=key, max_retries=0)
+
+    return Model(connect, url, name, api)
 
 
 @contextmanager
@@ -74,9 +84,13 @@ def recorded_model(answer: RecordedAnswer, pace: float, api: Api = "chat") -> It
         pace: seconds between two pieces, at least 0 and finite.
         api: by which it is asked.
     """
+    from streamcite.testing import serve
+
     with serve([answer], pace=pace) as server:
 
         def connect() -> AsyncOpenAI:
+            from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+
             # Without a proxy that the environment may name: it does not reach this machine.
             http_client = DefaultAsyncHttpxClient(trust_env=False)
             return AsyncOpenAI(base_url=server.base_url, api_key="any", http_client=http_client)
@@ -104,6 +118,8 @@ async def watch(view: View, reading: Coroutine[Any, Any, None]) -> None:
 
 def _reason(error: Exception) -> str:
     """Give what the server said, if it said it as OpenAI does, else what went wrong."""
+    from openai import APIError
+
     if isinstance(error, APIError) and isinstance(error.body, dict) and "message" in error.body:
         return str(error.body["message"])
     reason: BaseException = error

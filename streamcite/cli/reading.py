@@ -53,7 +53,7 @@ class Reading:
 
 def _with_bar(files: Sequence[Path]) -> Iterable[Path]:
     """Iterate, with a bar on standard error where that is a terminal; it goes when all is read."""
-    if sys.stderr is None or not sys.stderr.isatty():
+    if not files or sys.stderr is None or not sys.stderr.isatty():
         return files
     from rich.console import Console
     from rich.progress import track

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,8 @@ def _read(context: click.Context, _: click.Parameter, file: str | None) -> dict[
     Raises:
         click.ClickException: it cannot be read, or is not a file of settings.
     """
+    import tomllib
+
     try:
         settings = {} if file is None else tomllib.loads(Path(file).read_text(encoding="utf-8"))
     except OSError as error:
@@ -86,7 +87,7 @@ def _read(context: click.Context, _: click.Parameter, file: str | None) -> dict[
 )
 def relay(*, host: str, port: int, workers: int, settings: dict[str, Any], grace: int, **given: Any) -> None:
     """Run a relay."""
-    # The servers and clients that this loads are no other command's.
+    # What this loads is no other command's.
     from streamcite.relay.config import RelayConfig
 
     settings |= {name: value for name, value in given.items() if value is not None and value != ()}

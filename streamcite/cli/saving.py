@@ -35,22 +35,6 @@ body {{ max-width: 44rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.6 sys
 """
 
 
-def check_save(_: click.Context, __: click.Parameter, value: str | None) -> Path | None:
-    """Give the path of a file to be written, before anything is asked; a callback for a click option.
-
-    Raises:
-        click.BadParameter: its name does not say which kind it is, or it could not be written.
-    """
-    if value is None:
-        return None
-    path = Path(value)
-    if path.suffix.lower() not in {".md", ".html"}:
-        raise click.BadParameter(f"{value!r} must end with .md or .html")
-    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        raise click.BadParameter(f"{value!r} cannot be written")
-    return path
-
-
 def save(path: Path, question: str, events: Iterable[ResolvedEvent]) -> None:
     """Write an answer into a file, whole or not at all.
 
