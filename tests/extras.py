@@ -20,7 +20,7 @@ NEEDS = {
     "markdown": ["lint.markdown", "markdown.leaves", "render.html", "render.live", "ui.native"],
     "redis": ["ui.redis_store"],
     "relay": ["relay.app", "relay.serve"],
-    "serve": ["cli.serve", "serve.app", "serve.server"],
+    "serve": ["cli.serving", "serve.app", "serve.server"],
     "testing": ["testing"],
 }  # fmt: skip
 PACKAGES = {
