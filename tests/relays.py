@@ -28,7 +28,7 @@ from tests.http_peer import request
 from tests.processes import ENVIRONMENT, PATIENCE
 
 # How a process of this package is started: where the package is found by a path, that counts too.
-PROGRAM = [sys.executable, "-m", "streamcite", "relay"]
+PROGRAM = [sys.executable, "-P", "-m", "streamcite", "relay"]
 ENV = {**ENVIRONMENT, **{name: value for name, value in os.environ.items() if name == "PYTHONPATH"}}
 LISTENS = re.compile(r"relay listening on (http://\S+:[1-9]\d*),")
 

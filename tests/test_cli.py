@@ -511,7 +511,7 @@ def test_main_names_what_is_missing_by_the_extra_of_the_command(tmp_path: Path) 
     program = "import sys; from streamcite.cli import main; sys.exit(main())"
 
     def run_there(*args: str) -> subprocess.CompletedProcess[bytes]:
-        python = [sys.executable, "-S", "-c", program, *args]
+        python = [sys.executable, "-P", "-S", "-c", program, *args]
         return subprocess.run(python, capture_output=True, env={"PYTHONPATH": str(site)}, timeout=PATIENCE)
 
     told = 'is not installed; this command needs it: pip install "streamcite[cli]"'

@@ -187,7 +187,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     program = "import sys; from streamcite.cli import main; sys.exit(main())"
     (tmp_path / "sources.json").write_text("[]", "utf-8")
     done = subprocess.run(
-        [sys.executable, "-S", "-c", program, "check", os.devnull, "--sources", tmp_path / "sources.json"],
+        [sys.executable, "-P", "-S", "-c", program, "check", os.devnull, "--sources", tmp_path / "sources.json"],
         capture_output=True,
         env={"PYTHONPATH": str(site)},
         timeout=PATIENCE,

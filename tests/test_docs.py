@@ -41,7 +41,7 @@ def run(codes: list[str]) -> list[str]:
     """What blocks print that are run one after the other, as one program."""
     program = f"\nprint({END!r}, end='')\n".join([*codes, ""])
     done = subprocess.run(
-        [sys.executable, "-c", program],
+        [sys.executable, "-P", "-c", program],
         env=os.environ | {"PYTHONUTF8": "1"},
         capture_output=True,
         encoding="utf-8",

@@ -16,8 +16,17 @@ def test_what_is_tested_is_what_is_installed() -> None:
     assert Path(streamcite.__file__).is_relative_to(CHECKOUT) == editable
 
 
+def test_programs_that_tests_start_import_what_is_installed() -> None:
+    # With -c or -m, Python looks first where it is started: in the checkout, whose package would be tested instead.
+    for path in Path(__file__).parent.glob("*.py"):
+        starts = re.findall(r'sys\.executable, ("-.*)', path.read_text("utf-8"))
+        assert [start for start in starts if not start.startswith('"-P", ')] == [], path
+
+
 def files(folder: Path) -> set[Path]:
-    return {path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+    """Its files but for what Python caches of them, which another process may be writing."""
+    found = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
+    return {path for path in found if "__pycache__" not in path.parts}
 
 
 def test_the_files_of_the_package_are_installed_and_no_others() -> None:
@@ -37,3 +46,10 @@ def test_each_extra_is_tried_by_itself() -> None:
     run = (CHECKOUT.parent / ".ci" / "run").read_text("utf-8")
     (tried,) = re.findall(r'for extra in "" (.*); do', run)
     assert {"", *tried.split()} == {*NEEDS}
+
+
+def test_no_leg_makes_anew_what_others_install() -> None:
+    run = (CHECKOUT.parent / ".ci" / "run").read_text("utf-8")
+    made = re.findall(r"^    (make .*)", run, re.MULTILINE)
+    assert len(made) == 2
+    assert all(line.startswith("make -o .venv/wheel.stamp ") for line in made)

@@ -20,7 +20,7 @@ ANSWER = "Three days a week. \ue200cite\ue202turn0file1\ue202L8-L13\ue201 Ask fi
 def run(code: str, **environment: str) -> str:
     """Run code as a program of its own and give what it prints."""
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-P", "-c", code],
         env=os.environ | {"PYTHONUTF8": "1"} | environment,
         capture_output=True,
         encoding="utf-8",

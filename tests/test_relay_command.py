@@ -218,7 +218,11 @@ uvicorn.run(create_app(RelayConfig(upstream=sys.argv[1])), port=0)
 def test_a_cut_is_reported_in_a_line_by_the_servers_of_others_too(peer: Peer) -> None:
     peer.answer = lambda exchange: exchange.give(body(streamed(["It "], None), done=False), cut=True)
     process = subprocess.Popen(
-        [sys.executable, "-c", SERVER, peer.url], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=ENV
+        [sys.executable, "-P", "-c", SERVER, peer.url],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        env=ENV,
     )
     assert process.stderr is not None
     lines = []
@@ -293,7 +297,9 @@ print(gc.isenabled(), gc.get_freeze_count() > 10_000, *[new // old for new, old 
 
 
 def test_what_stays_is_looked_at_seldom() -> None:
-    told = subprocess.run([sys.executable, "-c", COLLECTING], capture_output=True, text=True, env=ENV, timeout=PATIENCE)
+    told = subprocess.run(
+        [sys.executable, "-P", "-c", COLLECTING], capture_output=True, text=True, env=ENV, timeout=PATIENCE
+    )
     enabled, frozen, *times = told.stdout.split()
     assert (enabled, frozen) == ("True", "True")
     assert all(int(each) > 1 for each in times)

@@ -178,7 +178,7 @@ class Missing:
 sys.meta_path.insert(0, Missing())
 import streamcite.testing
 """
-    done = subprocess.run([sys.executable, "-c", program, package], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-P", "-c", program, package], capture_output=True, text=True, check=False)
     last = done.stderr.splitlines()[-1]
     assert last.endswith(f'{package} is not installed; streamcite.testing needs it: pip install "streamcite[testing]"')
 
