@@ -259,6 +259,6 @@ async def adrive(core: Core[Any], given: Given, resolver: Resolving | None = Non
 
 async def checkpoint() -> None:
     """Let other tasks have their turn."""
-    from anyio.lowlevel import checkpoint  # loaded when it is needed, as below
+    from anyio.lowlevel import checkpoint  # loaded when it is needed, as in `Given.aclose`
 
     await checkpoint()

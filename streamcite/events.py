@@ -147,7 +147,7 @@ class Malformed(_Marker):
 
 
 Event: TypeAlias = str | Citation | OtherMarker | Malformed
-_Any = TypeVar("_Any")
+_T = TypeVar("_T")
 
 
 # A frozen dataclass is built by one slow object.__setattr__ a field (1.4 us an event, and a marker every few deltas). A
@@ -209,9 +209,9 @@ def raw_of(event: Event) -> str:
     return event if isinstance(event, str) else event.raw
 
 
-def join_strings(events: Iterable[_Any]) -> list[_Any | str]:
+def join_strings(events: Iterable[_T]) -> list[_T | str]:
     """Give all events in order, adjacent strings joined."""
-    joined: list[_Any | str] = []
+    joined: list[_T | str] = []
     for are_strings, group in groupby(events, _is_string):
         run = list(group)
         joined += ["".join(map(str, run))] if are_strings else run

@@ -88,7 +88,7 @@ class Fields:
         return end, self.read(tokens)[0]
 
     def _is_no_prose(self, token: str, tokens: list[str]) -> bool:
-        """Say whether a token after these names a source or a passage, and holds a digit, as few words do."""
+        """Say whether a token that follows these is an id or a locator that holds a digit, as few words do."""
         if not any("0" <= character <= "9" for character in token):
             return False
         return bool(tokens) if self._locator(token) else self._source_id(token) is not None

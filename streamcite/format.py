@@ -85,7 +85,7 @@ class CitationFormat:
                 raise ValueError(f"ignored: {character!r} is part of a token")
 
     def __repr__(self) -> str:
-        # Of most formats most is as in OpenAI's, and a signature shows them.
+        # Most formats share most with OpenAI's, and signatures show them: only what differs is written.
         changed = {item.name: value for item in fields(self) if (value := getattr(self, item.name)) != item.default}
         if "ignored" in changed:
             changed["ignored"] = "".join(sorted(self.ignored))

@@ -58,7 +58,7 @@ def _marked(event: AnyEvent, format: CitationFormat) -> str:
 
 def _is_exact(event: Citation | OtherMarker, format: CitationFormat) -> bool:
     """Say whether what the model wrote is a well-formed marker in a format, and is read as this event."""
-    # The default wherever it does: what is derived from options is kept for each set of them.
+    # The default limit wherever it is enough: what is derived from options is kept for each set of them.
     match parse(event.raw, format=format, repair=False, max_marker=max(len(event.raw), DEFAULT_MAX_MARKER)):
         case [Citation() as read]:
             return isinstance(event, Citation) and read.references == event.references and read.family == event.family

@@ -171,7 +171,7 @@ class Resolver:
         if not citation.repaired:
             return ""
         found = {source_id: find_source(self._sources, source_id) for source_id in citation.source_ids}
-        return self._words(citation) if self._is_prose(found) else ""
+        return self._words(citation) if _may_be_prose(found) else ""
 
     def next_text(self, moved: int = 0) -> int:
         """Say that what follows is of another text of the answer: positions count from its own beginning.
@@ -260,8 +260,7 @@ class Resolver:
     def _awaited_by(self, links: Iterable[Link], *, due: bool) -> list[str]:
         """Give the ids of a pending citation that are unknown as far as was reported."""
         unknown = dict.fromkeys(link.reference.source_id for link in links if link.source is None)
-        come = self._arrived if due else {}
-        return [source_id for source_id in unknown if source_id in self._awaited or source_id in come]
+        return [each for each in unknown if each in self._awaited or (due and each in self._arrived)]
 
     def _tell(self) -> list[ResolvedEvent]:
         """Give what is to be reported of pending citations."""
@@ -314,7 +313,7 @@ class Resolver:
         unknown = [source_id for source_id, source in found.items() if source is None]
         links = tuple(self._link(each, found[each.source_id]) for each in citation.references)
         self._cited += 1
-        if citation.repaired and self._is_prose(found):
+        if citation.repaired and _may_be_prose(found):
             text = self._words(citation)
             self._moved += len(text)
             return Cited(citation, index, position, links, text=text)
@@ -354,15 +353,15 @@ class Resolver:
                 return "stale-source"
         return None if source.has_passage(reference.locator) else "unknown-lines"
 
-    @staticmethod
-    def _is_prose(found: Mapping[str, Source | None]) -> bool:
-        """Say whether the ids of a citation that was repaired, with their sources, may be words of a text."""
-        return not any(source is not None or is_result_id(source_id) for source_id, source in found.items())
-
     def _words(self, citation: Citation) -> str:
         """Give what a marker says as prose: all but its tokens and family."""
         head = len(self._format.start) + len(citation.family) + len(self._format.delimiter)
         return grammar_for(self._format).without_markup(citation.raw[head:])
+
+
+def _may_be_prose(found: Mapping[str, Source | None]) -> bool:
+    """Say whether the ids of a citation that was repaired, with their sources, may be words of a text."""
+    return not any(source is not None or is_result_id(source_id) for source_id, source in found.items())
 
 
 def _pending(index: Any, cited: Any, awaited: Any) -> tuple[int, list[Reference], Set[str]]:

@@ -90,8 +90,8 @@ class ChatCore(TextsCore):
         if type(index) is not int:
             index = 0  # a server that numbers no choices has one
         holder = found.get("delta") or found.get("message")
-        declared = fields(holder)
-        content = declared.get("content")
+        delta = fields(holder)
+        content = delta.get("content")
         if content and isinstance(content, str):
             text = self._answers.get(index)
             if text is None:
@@ -99,11 +99,11 @@ class ChatCore(TextsCore):
             changes.append((text, text.feed(content), holder, "content", None))
         # Most deltas have nothing but content.
         others = len(holder) > ("content" in holder) if isinstance(holder, dict) else extras(holder)
-        if others or declared.get("refusal"):
+        if others or delta.get("refusal"):
             for name, channel in _OTHERS:
-                if delta := get_str(holder, name):
+                if more := get_str(holder, name):
                     text = self._begin((index, 0, name), channel)
-                    changes.append((text, text.feed(delta), holder, name, None))
+                    changes.append((text, text.feed(more), holder, name, None))
         reason = found.get("finish_reason")
         if reason and isinstance(reason, str):
             self._finished[index] = True

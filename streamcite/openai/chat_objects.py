@@ -186,7 +186,7 @@ class ChatCleaner:
         """Clean the next chunk, or a whole completion.
 
         Args:
-            chunk: it.
+            chunk: the object of the client, or the dict of the API's JSON; it is changed in place.
             more: the text of which it brings more, and what came of that, if it was read and there is nothing else.
 
         Returns:

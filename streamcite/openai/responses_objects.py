@@ -172,7 +172,7 @@ class ResponsesCleaner:
         """Clean the next event.
 
         Args:
-            event: it.
+            event: the object of the client, or the dict of the API's JSON; it is changed in place.
             more: the text of which it brings more, and what came of that, if it was read and there is nothing else.
 
         Returns:

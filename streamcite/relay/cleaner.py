@@ -364,9 +364,7 @@ class EventCleaner:
     def _frames_of(self, items: list[Any]) -> bytes:
         """Give the frames of what the core gave: those that came where it is what they hold, else new ones."""
         cleaned = b"".join([self._frame_of(item) for item in items]) if items else b""
-        cleaner = self._cleaner
-        is_chat = self._api == "chat"
-        if self._sent and (is_chat or not cleaner.waiting):
+        if self._sent and (self._api == "chat" or not self._cleaner.waiting):
             self.watches = True  # something was left out
             self._sent.clear()
         self._see()

@@ -47,7 +47,7 @@ class Outgoing:
         await self._send({"type": "http.response.body", "body": data})
 
     async def give(self, status: int, body: bytes, media_type: str, *more: Header) -> None:
-        """Send an answer of the relay's own, with more headers than these that every one has."""
+        """Send an answer of the relay's own, with ``more`` headers than those of its type and length."""
         headers = [(b"content-type", media_type.encode()), (b"content-length", b"%d" % len(body)), *more]
         await self.start(status, headers)
         await self.end(b"" if self._head_only else body)

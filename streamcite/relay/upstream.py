@@ -22,7 +22,6 @@ _ADDED = ("accept", "accept-encoding", "content-type", "user-agent")
 # Another connection's protocol was not asked for, and what HTTP has no class for cannot be sent on.
 _STATUSES = range(200, 600)
 
-
 Body: TypeAlias = bytes | AsyncIterator[bytes] | None
 Fault: TypeAlias = Literal["unreachable", "timeout", "invalid"]
 

@@ -98,8 +98,8 @@ class Lines:
         """Look at the next token of the line before it is taken: what it begins.
 
         Args:
-            token: it.
-            behind: the character after it; empty at the end.
+            token: the text of one token of Markdown, not empty.
+            behind: the character after the token; empty at the end.
         """
         if not self.content:
             beginning = self.head + token

@@ -40,7 +40,7 @@ class OpenBlocks:
     """Read the source that was not cut off, and show it.
 
     Args:
-        source: it.
+        source: the Markdown that was not cut off, and where citations stand in it.
         html: where it is shown.
         tail: what reads the inline content that is open.
 

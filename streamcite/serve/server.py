@@ -22,7 +22,7 @@ class Server(uvicorn.Server):
     """Serve an application until it is interrupted.
 
     Args:
-        app: it.
+        app: the application; it is served over HTTP, without WebSockets.
         ready: called when it serves; what it raises ends that, and is raised by `run`.
     """
 

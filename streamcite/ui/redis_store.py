@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager, contextmanager
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Final
 
+from streamcite.checks import missing
+
 try:
     from redis.exceptions import ConnectionError as RedisConnectionError
     from redis.exceptions import NoScriptError, ReadOnlyError, RedisError, ResponseError
@@ -16,9 +18,7 @@ try:
 except ModuleNotFoundError as _error:
     if (_error.name or "").partition(".")[0] != "redis":
         raise
-    raise ModuleNotFoundError(
-        'redis is not installed; this store needs it: pip install "streamcite[redis]"', name=_error.name
-    ) from _error
+    raise missing(_error, "this store", "redis") from _error
 
 from .redis_scripts import APPEND, BEGIN, EXPIRE, FINISH, READ
 from .store import (
