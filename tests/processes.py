@@ -32,6 +32,14 @@ def run(
     )
 
 
+def failure(done: subprocess.CompletedProcess[bytes]) -> str:
+    """The one line of a command that failed as it should, without its name."""
+    assert done.returncode == 2
+    line, end = done.stderr.decode().split("\n")
+    assert (line.startswith("streamcite: "), end) == (True, "")
+    return line.removeprefix("streamcite: ")
+
+
 def unread(program: Sequence[str | Path], *, stdin: bytes = b"") -> tuple[int, bytes]:
     """Run a program whose output nobody reads, as behind `| true`, and give its status and what it says of that."""
     reader, writer = os.pipe()
