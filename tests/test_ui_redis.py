@@ -11,6 +11,7 @@ import pytest
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as Disconnected
 
 from streamcite.ui.redis_store import RedisStore
 from streamcite.ui.resumable import Resumable, StoredFrames
@@ -44,7 +45,11 @@ def connect(server: RedisServer, **options: Any) -> "Redis":
 
 
 async def until(ask: Callable[[], Any], so: Callable[[Any], bool]) -> None:
-    while not so(await ask()):  # noqa: ASYNC110  # what Redis does sets no event
+    """Ask until it is so. A connection that Redis took with it is noticed by a question, and the next makes another."""
+    while True:
+        with suppress(Disconnected):
+            if so(await ask()):
+                return
         await asyncio.sleep(0.01)
 
 
