@@ -19,7 +19,10 @@ SOAK = "soak"
 
 
 def main() -> int:
-    """Print each figure as it is measured, beside its limit; the exit status is 1 if one is over it, or missing."""
+    """Print each figure as it is measured, beside its limit; the exit status is 1 if one is over it, or missing.
+
+    Those of a quick run are rough: one over its limit is no failure, unless it counts things that must not be.
+    """
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=main.__doc__)
     parser.add_argument(
         "suite",
@@ -51,10 +54,11 @@ def main() -> int:
             parser.error(f"--json: {error}")
     measured = [name for name in chosen if name != REPORT]
     found = measure(measured, quick=arguments.quick, kept=arguments.json, more={SOAK: more})
-    over = sum(figure.missed for figure in found.figures)
+    over = [figure.value for figure in found.figures if figure.missed]
     roughly = ", as far as a quick run can tell" if arguments.quick else ""
-    print(f"\n{over} over their limit{roughly}" if over else f"\nall within their limits{roughly}")
-    return 1 if over or found.missing else 0
+    print(f"\n{len(over)} over their limit{roughly}" if over else f"\nall within their limits{roughly}")
+    failed = any(isinstance(value, int) for value in over) if arguments.quick else bool(over)
+    return 1 if failed or found.missing else 0
 
 
 def measure(

@@ -28,7 +28,7 @@ class Figure:
 
     Attributes:
         name: what was measured.
-        value: a ratio, or a number of bytes.
+        value: a ratio, or a number of bytes; an ``int`` if it counts things, as a quick run does exactly, too.
         limit: the most it may be; None if it is only reported.
         point: its place in a plot, if it has one.
         listed: whether it has a line of its own; a plot, or a table, may be enough.

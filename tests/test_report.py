@@ -85,6 +85,16 @@ def test_what_is_not_over_its_limit_ends_well(monkeypatch: pytest.MonkeyPatch, s
     assert run(monkeypatch, "lost") == run(monkeypatch, "wrong") == 1
 
 
+def test_a_rough_figure_fails_no_quick_run_but_a_number_of_things_does(
+    monkeypatch: pytest.MonkeyPatch, suite: list[dict[str, int]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (run(monkeypatch, "one"), run(monkeypatch, "one", "--quick")) == (1, 0)
+    assert "1 over their limit, as far as a quick run can tell" in capsys.readouterr().out
+    assert run(monkeypatch, "lost", "--quick") == run(monkeypatch, "wrong", "--quick") == 1
+    monkeypatch.setattr("tests.test_report.GIVEN", [Figure("wrong streams", 1, 0)])
+    assert run(monkeypatch, "one", "--quick") == 1
+
+
 def test_what_takes_minutes_runs_when_it_is_named(
     monkeypatch: pytest.MonkeyPatch, suite: list[dict[str, int]], capsys: pytest.CaptureFixture[str]
 ) -> None:
