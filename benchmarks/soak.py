@@ -24,7 +24,7 @@ from .relay.processes import Program, running
 from .report import Figure, Result, Table
 
 _PARTS = f"{__package__}.left_running"
-RELAY = f"{_PARTS}.relayed"
+RELAY, ANSWERS = f"{_PARTS}.relayed", f"{_PARTS}.answers"
 QUICK = {"seconds": 10.0}
 ROUND = 50.0  # seconds
 # What may stay of a stream: no object, and of memory, which is never given back whole, a quarter of what it has sent.
@@ -64,7 +64,7 @@ def figures(
         redis = stack.enter_context(run_redis(persistent=True))
         upstream = stack.enter_context(_running(f"{_PARTS}.upstream", seed))
         url = f"http://127.0.0.1:{upstream.port}/v1"
-        served = (f"{_PARTS}.answers", url, silence, redis.path, seed, lease)
+        served = (ANSWERS, url, silence, redis.path, seed, lease)
         commands = [_running(RELAY, url, silence), _running(*served), _running(*served)]
         with ThreadPoolExecutor() as pool:
             relay, *servers = pool.map(stack.enter_context, commands)

@@ -2,11 +2,15 @@
 
 import asyncio
 import json
+import math
+import selectors
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import get_args
+from random import Random
+from types import SimpleNamespace
+from typing import Any, get_args
 
 import pytest
 
@@ -44,20 +48,18 @@ def test_a_short_soak_finds_nothing_wrong() -> None:
 
 
 @with_redis
-def test_a_relay_that_loses_doubles_and_leaks_is_reported(
+def test_a_relay_that_loses_doubles_and_leaks_and_a_producer_that_gives_up_are_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(soak, "RELAY", "tests.broken_relay")
+    monkeypatch.setattr(soak, "ANSWERS", "tests.impatient_answers")
     monkeypatch.setattr(load, "_SETTLING", 5)
-    figures = [
-        each
-        for each in soak.figures(seconds=1, seed=SEED, relayed=8, answers=1, silence=60, lease=15)
-        if isinstance(each, Figure)
-    ]
-    wrong = {figure.name for figure in figures if figure.missed}
+    results = soak.figures(seconds=1, seed=SEED, relayed=8, answers=6, silence=60, lease=15)
+    wrong = {each.name for each in results if isinstance(each, Figure) and each.missed}
     assert {"relayed streams: the clean text is not the parser's", "tasks that stay: relay"} <= wrong
     assert "descriptors that stay: relay" in wrong
-    assert not any(name.startswith("answers") or "server" in name for name in wrong)
+    assert wrong & {f"answers that survive a reload: {judge.WRONG[each]}" for each in ("end", "failed")}
+    assert not any("server" in name for name in wrong)
     assert "relay, stream " in capsys.readouterr().err
 
 
@@ -225,6 +227,97 @@ def test_an_answer_may_break_off_while_redis_is_away() -> None:
     assert judge.read(plan, [broken], away=True) == judge.read(plan, [Read(missing=True)], away=True) == []
     assert set(judge.read(plan, [broken], away=False)) == {"end", "text"}
     assert judge.read(plan, [Read(events(half, complete=True), ended=True)], away=True) == ["text"]
+
+
+# Patience
+
+
+class Waits(selectors.SelectSelector):
+    """Waits for no time: it says that it has passed."""
+
+    passed = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        assert timeout is not None, "nobody waits for a time, and nothing comes"
+        assert self.passed < 1_000_000, "all wait for ever"
+        ready = super().select(0)
+        self.passed += 0 if ready else timeout
+        return ready
+
+
+class Clock(asyncio.SelectorEventLoop):
+    """A loop whose time passes where all wait for it, and then at once."""
+
+    def __init__(self) -> None:
+        self.waits = Waits()
+        super().__init__(self.waits)
+
+    def time(self) -> float:
+        return self.waits.passed
+
+
+def loaded(one: str, clients: Clients, plan: Plan, *, back: Sequence[float] = ()) -> Found:
+    """Give what comes of one stream or answer."""
+    found = Found(back=[*back])
+    program: Any = SimpleNamespace(port=0)
+
+    async def ask() -> None:
+        loading = load.Load(1, program, program, [program], program, 15, 1, 1, 1)
+        loading.up.set()
+        await getattr(loading, one)(found, clients, plan.number)
+
+    with asyncio.Runner(loop_factory=Clock) as runner:
+        runner.run(ask())
+    return found
+
+
+class Given(Clients):
+    """Clients that get all of a plan, or the first part of it, piece by piece, with a pause before each."""
+
+    def __init__(self, plan: Plan, *, pause: float, enough: int | None = None, complete: bool | None = None) -> None:
+        super().__init__()
+        self.seen, self.events = cleaned(plan), events(plan, complete=complete)
+        self.pause, self.enough = pause, enough
+
+    async def relayed(self, port: int, plan: Plan, seen: Seen, random: Random) -> None:
+        seen.status = 200
+        await self.give(bytes(self.seen.body).splitlines(keepends=True), seen.body.extend)
+        seen.ended = self.seen.ended
+
+    async def start(self, ports: Sequence[int], number: int, random: Random) -> bool:
+        return True
+
+    async def read(self, ports: Sequence[int], number: int, found: Read, random: Random) -> None:
+        await self.give([[event] for event in self.events], found.events.extend)
+        found.ended = True
+
+    async def give(self, pieces: Sequence[Any], take: Callable[[Any], None]) -> None:
+        for number, piece in enumerate(pieces):
+            await (asyncio.Event().wait() if number == self.enough else asyncio.sleep(self.pause))
+            take(piece)
+
+
+LANES = {"_one_relayed": "relay", "_one_answer": "answers"}
+
+
+@pytest.mark.parametrize("one", LANES)
+def test_what_comes_slowly_is_waited_for_and_what_comes_no_more_is_not(one: str) -> None:
+    plan = planned("none")
+    slow = Given(plan, pause=load.PATIENCE * 0.8)
+    assert loaded(one, slow, plan).wrong.total() == 0
+    for enough in (0, 3):
+        found = loaded(one, Given(plan, pause=1, enough=enough), plan)
+        assert found.wrong[LANES[one], "failed"] == 1
+        assert any("TimeoutError" in told for told in found.faults)
+
+
+def test_what_breaks_off_is_wrong_unless_redis_was_away_for_long() -> None:
+    plan = planned("none")
+    broken = Given(replace(plan, sent=20), pause=0, complete=False)
+    assert loaded("_one_answer", broken, plan).wrong == {("answers", "end"): 1, ("answers", "text"): 1}
+    for back, excused in ((0.0, 0), (math.inf, 1)):
+        found = loaded("_one_answer", broken, plan, back=[back])
+        assert (found.broken, not found.wrong) == (excused, bool(excused))
 
 
 # What is told
