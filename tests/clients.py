@@ -10,7 +10,7 @@ from tests.processes import PATIENCE
 # One for all clients: each would make its own, which takes longer than most tests run.
 TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 # A connection that somebody still holds is missed by the next request.
-ONE: Any = type(DEFAULT_CONNECTION_LIMITS)(max_connections=1)
+ONE: Any = type(DEFAULT_CONNECTION_LIMITS)(max_connections=1, keepalive_expiry=PATIENCE)
 ANY: Any = {"api_key": "any", "max_retries": 0, "timeout": Timeout(PATIENCE, pool=5)}
 
 

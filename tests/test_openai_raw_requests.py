@@ -1,7 +1,10 @@
 """The fast lane over sockets: what is asked, of which clients, and which errors come."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
+import anyio
 import openai
 import pytest
 from openai import (
@@ -23,14 +26,16 @@ from openai import (
 from streamcite import parse
 from streamcite.openai.raw import stream_chat, stream_responses
 from streamcite.openai.raw_views import AsyncRawView, RawView
-from tests.clients import ANY, TLS
+from tests.clients import ANY, TLS, new_client
 from tests.http_peer import Exchange, Peer, run_peer
 from tests.processes import PATIENCE
 from tests.raw_streams import (
     APIS,
     CHAT,
+    RESPONSES,
     SENTENCE,
     Api,
+    Outcome,
     answer_of,
     aoutcome,
     async_client,
@@ -42,6 +47,7 @@ from tests.raw_streams import (
 )
 from tests.reading import joined
 from tests.responses_streams import UNCLOSED
+from tests.upstream_reads import STALLED, at_once
 
 every_api = pytest.mark.parametrize("api", APIS.values(), ids=APIS)
 
@@ -110,21 +116,36 @@ async def test_nobody_there_is_the_clients_own_error(client: OpenAI, api: Api, a
                 pass
 
 
-@every_api
-@pytest.mark.anyio
-async def test_a_silent_server_is_a_timeout_after_what_was_held(
-    peer: Peer, client: OpenAI, api: Api, anyio_backend: str
-) -> None:
-    peer.gives(begun(api), ends=False)
-    patience: Any = Timeout(PATIENCE, read=0.2)
-    seen = outcome(opened(api, client.with_options(timeout=patience)))
-    assert seen == outcome(opened(api, client, request={"timeout": patience}))
-    async with async_client(peer) as other:
-        assert seen == await aoutcome(opened(api, other, request={"timeout": patience}))
-    assert joined(seen.items) == parse(f"It lasts.{UNCLOSED}")
-    assert seen.error is not None
-    assert seen.error[0] == APITimeoutError.__name__
-    assert (seen.complete, seen.held) == (False, "")
+def test_a_silent_server_is_a_timeout_after_what_was_held(peer: Peer) -> None:
+    def answer(exchange: Exchange) -> None:
+        exchange.start()
+        exchange.send(begun(CHAT if exchange.path.endswith("/chat/completions") else RESPONSES))
+        exchange.wait_until_left()
+
+    peer.answer = answer
+    patience: Any = Timeout(PATIENCE, read=STALLED)
+
+    def seen(api: Api, *, by_client: bool) -> Outcome:
+        with new_client(peer.base_url) as client:
+            if by_client:
+                return outcome(opened(api, client.with_options(timeout=patience)))
+            return outcome(opened(api, client, request={"timeout": patience}))
+
+    async def seen_async(api: Api) -> Outcome:
+        async with async_client(peer) as client:
+            return await aoutcome(opened(api, client, request={"timeout": patience}))
+
+    reads: list[Callable[[], Outcome]] = []
+    for api in APIS.values():
+        reads += [partial(seen, api, by_client=by_client) for by_client in (True, False)]
+        reads += [partial(anyio.run, seen_async, api, backend=backend) for backend in ("asyncio", "trio")]
+    outcomes = at_once(*reads)
+    for place, found in enumerate(outcomes):
+        assert found == outcomes[place // 4 * 4]
+        assert joined(found.items) == parse(f"It lasts.{UNCLOSED}")
+        assert found.error is not None
+        assert found.error[0] == APITimeoutError.__name__
+        assert (found.complete, found.held) == (False, "")
 
 
 @every_api

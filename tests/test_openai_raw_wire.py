@@ -1,6 +1,7 @@
 """The fast lane over real servers, its own and two that nobody here wrote, whole and broken, against the event view."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import anyio
@@ -10,11 +11,12 @@ from streamcite import parse
 from streamcite.surrogates import replace_surrogates
 from streamcite.testing import Server, recorded_answers
 from tests.markers import MARKER
+from tests.processes import PATIENCE
 from tests.raw_streams import APIS, CHAT, Api, Outcome, aoutcome, outcome
 from tests.reading import joined
 from tests.upstream_reads import CHAT as PLAIN_CHAT
 from tests.upstream_reads import RESPONSES as PLAIN_RESPONSES
-from tests.upstream_reads import TEXT, async_client_of, client_of, deltas_of, read
+from tests.upstream_reads import STALLED, TEXT, TOLD, async_client_of, at_once, client_of, deltas_of, read
 from tests.upstreams import Aimock, Fault, Llmock, Upstream
 
 UNCLOSED = f"It lasts. {MARKER[:-1]}"
@@ -28,7 +30,7 @@ ERRORS: dict[Fault, str | None] = {
 every_api = pytest.mark.parametrize("api", APIS.values(), ids=APIS)
 
 
-def read_sync(upstream: Upstream, api: Api, model: str, patience: float = 10, *, parts: bool = False) -> Outcome:
+def read_sync(upstream: Upstream, api: Api, model: str, patience: float = PATIENCE, *, parts: bool = False) -> Outcome:
     with client_of(upstream, patience) as client:
         return outcome(api.raw(client, model=model, **api.params), parts=parts)
 
@@ -38,7 +40,7 @@ def reading_on(backend: str) -> Callable[..., Outcome]:
         async with async_client_of(upstream, patience) as client:
             return await aoutcome(api.raw(client, model=model, **api.params), parts=parts)
 
-    def reader(upstream: Upstream, api: Api, model: str, patience: float = 10, *, parts: bool = False) -> Outcome:
+    def reader(upstream: Upstream, api: Api, model: str, patience: float = PATIENCE, *, parts: bool = False) -> Outcome:
         return anyio.run(read_async, upstream, api, model, patience, parts, backend=backend)
 
     return reader
@@ -47,7 +49,7 @@ def reading_on(backend: str) -> Callable[..., Outcome]:
 READERS = {"sync": read_sync, "asyncio": reading_on("asyncio"), "trio": reading_on("trio")}
 
 
-def typed(upstream: Upstream, api: Api, model: str, patience: float = 10, *, parts: bool = False) -> Outcome:
+def typed(upstream: Upstream, api: Api, model: str, patience: float = PATIENCE, *, parts: bool = False) -> Outcome:
     with client_of(upstream, patience) as client:
         return outcome(api.view(api.create(client, model=model, **api.params)), parts=parts)
 
@@ -112,14 +114,23 @@ def test_a_cut_connection(aimock: Aimock, api: Api, chunks: int) -> None:
 
 @every_api
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
-@pytest.mark.parametrize("fault", ERRORS)
+@pytest.mark.parametrize("fault", TOLD)
 def test_other_faults(llmock: Llmock, api: Api, reader: Any, fault: Fault) -> None:
-    patience = 0.2 if fault == "stall" else 10
+    breaks_off(llmock, api, reader, fault)
+
+
+def test_streams_that_stall(llmock: Llmock) -> None:
+    at_once(*(partial(breaks_off, llmock, api, reader, "stall", STALLED)
+              for api in APIS.values() for reader in READERS.values()))  # fmt: skip
+
+
+def breaks_off(llmock: Llmock, api: Api, reader: Any, fault: Fault, patience: float = PATIENCE) -> None:
     plain = PLAIN_CHAT if api is CHAT else PLAIN_RESPONSES
     model = llmock.answer(f"It lasts. {MARKER[:14]} so {MARKER}long.", fault=fault, after_chunks=plain.opening + 3)
-    expected = typed(llmock, api, model, patience)
+    expected, seen = at_once(
+        partial(typed, llmock, api, model, patience), partial(reader, llmock, api, model, patience)
+    )
     assert expected.items
-    seen = reader(llmock, api, model, patience)
     assert seen._replace(error=None) == expected._replace(error=None)
     assert (seen.error and seen.error[0]) == ERRORS[fault]
     assert not seen.complete

@@ -1,7 +1,7 @@
 """Every view over streams of servers that nobody here wrote, whole and broken, read by the client's own classes."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, NamedTuple
 
 import anyio
@@ -20,6 +20,7 @@ from streamcite.openai import (
 )
 from streamcite.surrogates import replace_surrogates
 from tests.markers import MARKER
+from tests.processes import PATIENCE
 from tests.reading import joined
 from tests.upstream_reads import (
     ASK,
@@ -27,9 +28,12 @@ from tests.upstream_reads import (
     ERRORS,
     QUESTION,
     RESPONSES,
+    STALLED,
     TEXT,
+    TOLD,
     Api,
     async_client_of,
+    at_once,
     client_of,
     create_chat,
     create_response,
@@ -69,7 +73,9 @@ def by_part(events: Any) -> Any:
     return events.iter_parts()
 
 
-def read_sync(upstream: Upstream, views: Views, model: str, view: Callable[[Any], Any], patience: float) -> Read:
+def read_sync(
+    upstream: Upstream, views: Views, model: str, view: Callable[[Any], Any], patience: float = PATIENCE
+) -> Read:
     items: list[Any] = []
     error = None
     with client_of(upstream, patience) as client, view(views.create(client, model)) as stream:
@@ -82,7 +88,9 @@ def read_sync(upstream: Upstream, views: Views, model: str, view: Callable[[Any]
     return Read(items, getattr(stream, "result", None), error)
 
 
-async def read_async(upstream: Upstream, views: Views, model: str, view: Callable[[Any], Any], patience: float) -> Read:
+async def read_async(
+    upstream: Upstream, views: Views, model: str, view: Callable[[Any], Any], patience: float = PATIENCE
+) -> Read:
     items: list[Any] = []
     error = None
     async with async_client_of(upstream, patience) as client, view(await views.create(client, model)) as stream:
@@ -101,12 +109,6 @@ def reading_on(backend: str) -> Callable[..., Read]:
 
 READERS = {"sync": read_sync, "asyncio": reading_on("asyncio"), "trio": reading_on("trio")}
 every_reader = pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
-
-
-def at_once(*reads: Callable[[], Any]) -> list[Any]:
-    """Read several streams side by side: each waits for a server that cuts or stalls."""
-    with ThreadPoolExecutor() as pool:
-        return [each.result() for each in [pool.submit(read) for read in reads]]
 
 
 def shown(read: Read, api: Api) -> str:
@@ -128,7 +130,7 @@ def answer(read: Read) -> PartResult:
 @pytest.mark.parametrize("size", [1, 3, 7])
 def test_every_cut_gives_the_same_events(aimock: Aimock, views: Views, reader: Any, size: int) -> None:
     model = aimock.answer(TEXT, chunkSize=size)
-    events = reader(aimock, views, model, views.events, 10)
+    events = reader(aimock, views, model, views.events)
     assert joined(events.items) == parse(TEXT, complete=True)
     assert events.error is None
     assert events.result.complete
@@ -143,7 +145,7 @@ def test_every_cut_gives_the_same_events(aimock: Aimock, views: Views, reader: A
 def test_the_objects_show_the_same_text_wherever_it_stands(
     aimock: Aimock, views: Views, reader: Any, size: int
 ) -> None:
-    objects = reader(aimock, views, aimock.answer(TEXT, chunkSize=size), views.objects, 10)
+    objects = reader(aimock, views, aimock.answer(TEXT, chunkSize=size), views.objects)
     assert shown(objects, views.api) == clean(TEXT)
     for item in objects.items:
         assert not any(token in item.model_dump_json() for token in "\ue200\ue201\ue202\ufffd")
@@ -156,8 +158,8 @@ def test_the_objects_show_the_same_text_wherever_it_stands(
 @every_api
 def test_markers_written_as_escapes(llmock: Llmock, views: Views, reader: Any) -> None:
     model = llmock.answer(TEXT)
-    assert joined(reader(llmock, views, model, views.events, 10).items) == parse(TEXT, complete=True)
-    assert shown(reader(llmock, views, model, views.objects, 10), views.api) == clean(TEXT)
+    assert joined(reader(llmock, views, model, views.events).items) == parse(TEXT, complete=True)
+    assert shown(reader(llmock, views, model, views.objects), views.api) == clean(TEXT)
 
 
 def test_whole_answers_agree(aimock: Aimock, llmock: Llmock) -> None:
@@ -215,10 +217,10 @@ def test_reasoning_is_not_the_answer(aimock: Aimock, views: Views) -> None:
 def test_a_stop_that_was_left_out(aimock: Aimock, views: Views, reader: Any, reason: str) -> None:
     model = aimock.answer(UNCLOSED, response={"finishReason": reason}, chunkSize=3)
     complete = reason == "stop"
-    events = reader(aimock, views, model, views.events, 10)
+    events = reader(aimock, views, model, views.events)
     assert joined(events.items) == parse(UNCLOSED, complete=complete)
     assert len(events.result.citations) == complete
-    assert shown(reader(aimock, views, model, views.objects, 10), views.api) == clean(UNCLOSED)
+    assert shown(reader(aimock, views, model, views.objects), views.api) == clean(UNCLOSED)
 
 
 # Before the text, in it, where a character is cut in two, and at each piece of the marker.
@@ -231,8 +233,8 @@ def test_a_cut_connection(aimock: Aimock, views: Views, reader: Any, chunks: int
     model = aimock.answer_cut(TEXT, after_chunks=chunks, chunkSize=3)
     came, events, objects = at_once(
         lambda: read(aimock, views.api, model),
-        lambda: reader(aimock, views, model, views.events, 10),
-        lambda: reader(aimock, views, model, views.objects, 10),
+        lambda: reader(aimock, views, model, views.events),
+        lambda: reader(aimock, views, model, views.objects),
     )
     text, _ = replace_surrogates("".join(deltas_of(came, views.api)))
     assert joined(events.items) == parse(text)
@@ -244,9 +246,17 @@ def test_a_cut_connection(aimock: Aimock, views: Views, reader: Any, chunks: int
 
 @every_reader
 @every_api
-@pytest.mark.parametrize("fault", ERRORS)
+@pytest.mark.parametrize("fault", TOLD)
 def test_other_faults(llmock: Llmock, views: Views, reader: Any, fault: Fault) -> None:
-    patience = 1.0 if fault == "stall" else 10
+    breaks_off(llmock, views, reader, fault)
+
+
+def test_streams_that_stall(llmock: Llmock) -> None:
+    at_once(*(partial(breaks_off, llmock, views, reader, "stall", STALLED)
+              for views in ALL for reader in READERS.values()))  # fmt: skip
+
+
+def breaks_off(llmock: Llmock, views: Views, reader: Any, fault: Fault, patience: float = PATIENCE) -> None:
     text = f"It lasts. {MARKER[:14]} so {MARKER}long."
     model = llmock.answer(text, fault=fault, after_chunks=views.api.opening + 3)
     came, events, objects = at_once(

@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -20,11 +21,14 @@ from tests.upstream_reads import (
     QUESTION,
     READERS,
     RESPONSES,
+    STALLED,
     TEXT,
+    TOLD,
     WORDS,
     Api,
     Read,
     Received,
+    at_once,
     client_of,
     create_chat,
     deltas_of,
@@ -162,10 +166,19 @@ def test_a_connection_cut_in_a_marker_is_an_error(aimock: Aimock, api: Api, read
 
 @every_reader
 @every_api
-@pytest.mark.parametrize("fault", ERRORS)
+@pytest.mark.parametrize("fault", TOLD)
 def test_how_a_stream_breaks_off_after_two_words(llmock: Llmock, api: Api, reader: Read, fault: Fault) -> None:
+    breaks_off(llmock, api, reader, fault)
+
+
+def test_how_streams_stall_after_two_words(llmock: Llmock) -> None:
+    at_once(*(partial(breaks_off, llmock, api, reader, "stall", STALLED)
+              for api in (CHAT, RESPONSES) for reader in READERS.values()))  # fmt: skip
+
+
+def breaks_off(llmock: Llmock, api: Api, reader: Read, fault: Fault, patience: float = PATIENCE) -> None:
     model = llmock.answer(TEXT, fault=fault, after_chunks=api.opening + 2)
-    received = reader(llmock, api, model, 1.0 if fault == "stall" else PATIENCE)
+    received = reader(llmock, api, model, patience)
     assert len(received.items) == api.opening + 2
     assert deltas_of(received, api) == WORDS[:2]
     assert api.end(received.items[-1]) is None

@@ -1,6 +1,7 @@
 """Streams of servers that nobody here wrote, read by the client to their end or their error."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, Protocol
 
 import anyio
@@ -26,6 +27,11 @@ ERRORS: dict[Fault, set[str] | set[None]] = {
     "disconnect": CUT,
     "stall": {"APITimeoutError", "ReadTimeout"},
 }
+# Those of which the server tells, and the one that a reader must notice by itself.
+TOLD: list[Fault] = ["truncate", "malformed", "disconnect"]
+# How long to wait for what never comes, in seconds. What does come is there after milliseconds, or a little later on a
+# machine that does other things. Tests that wait so do it side by side.
+STALLED = 6.0
 
 
 class Api(NamedTuple):
@@ -110,6 +116,12 @@ def reader_on(backend: str) -> Read:
 
 
 READERS: dict[str, Read] = {"sync": read, "asyncio": reader_on("asyncio"), "trio": reader_on("trio")}
+
+
+def at_once(*reads: Callable[[], Any]) -> list[Any]:
+    """Read several streams side by side: each waits for a server that cuts or stalls."""
+    with ThreadPoolExecutor(len(reads)) as pool:
+        return [each.result() for each in [pool.submit(read) for read in reads]]
 
 
 def deltas_of(received: Received, api: Api) -> list[str]:
