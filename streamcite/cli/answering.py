@@ -50,7 +50,7 @@ def answer_question(
     """Answer a question from files, show the answer, and say whether it can be trusted.
 
     Args:
-        question: it.
+        question: what is asked, in the user's words.
         files: as for `find_files`.
         model: which model is asked; None: none, and the answer quotes what one would be shown.
         api: by which API it is asked.

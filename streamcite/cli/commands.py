@@ -216,8 +216,7 @@ def _print_events(
         output.write("".join(map(show, [*stage.feed(events), *stage.close()] if stage else events)))
         output.finish()
     text.report()
-    if output.replaced:
-        report(f"lone surrogates replaced by U+FFFD: {output.replaced} times")
+    output.report()
 
 
 def _json_line(event: Event) -> str:

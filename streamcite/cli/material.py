@@ -56,8 +56,7 @@ def material(*, file: str, form: str, format: CitationFormat) -> None:
     output.finish()
     for id, changes in groupby(shown.changes, attrgetter("source_id")):
         report(f"{id}: made safe {_said(changes)}")
-    if output.replaced:
-        report(f"lone surrogates replaced by U+FFFD: {output.replaced} times")
+    output.report()
 
 
 def _said(changes: Iterable[Change]) -> str:

@@ -80,7 +80,7 @@ def recorded_model(answer: RecordedAnswer, pace: float, api: Api = "chat") -> It
     """Serve a recorded answer on this machine while the block runs, and give the model that says it.
 
     Args:
-        answer: it.
+        answer: what is served, under its ``id`` as the name of the model.
         pace: seconds between two pieces, at least 0 and finite.
         api: by which it is asked.
     """

@@ -11,6 +11,8 @@ import click
 
 from streamcite.surrogates import replace_surrogates, split_half
 
+from .report import report
+
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
@@ -28,7 +30,6 @@ class Output(io.TextIOBase):
 
     Attributes:
         buffer: the same for bytes.
-        replaced: how many surrogates were written as U+FFFD so far.
 
     Raises:
         click.ClickException: standard output is closed, or from `write` and `finish`, it cannot be written.
@@ -42,7 +43,7 @@ class Output(io.TextIOBase):
         if sys.stdout is None:
             raise click.ClickException("standard output is closed")
         self.buffer: _Bytes = _Bytes(sys.stdout.fileno())
-        self.replaced: int = 0
+        self._replaced = 0
         self._high = ""  # a high surrogate at the end of what was written, which the next piece may complete
 
     def write(self, text: str, /) -> int:
@@ -56,6 +57,11 @@ class Output(io.TextIOBase):
         text, self._high = self._high, ""
         self._write(text)
 
+    def report(self) -> None:
+        """Say how many surrogates were replaced, if any were."""
+        if self._replaced:
+            report(f"lone surrogates replaced by U+FFFD: {self._replaced} times")
+
     def fileno(self) -> int:
         """Give the number of the open file, as any file does."""
         return self.buffer.fileno()
@@ -66,7 +72,7 @@ class Output(io.TextIOBase):
 
     def _write(self, text: str) -> None:
         clean, replaced = replace_surrogates(text)
-        self.replaced += replaced
+        self._replaced += replaced
         self.buffer.write(clean.encode())
 
 

@@ -67,7 +67,7 @@ class Plain:
     """Write what a renderer makes of an answer, each piece at once: a `View` that draws nothing.
 
     Args:
-        renderer: it.
+        renderer: what makes text of the events.
         output: where to.
         end: what is written at the end of an answer after which the renderer writes nothing.
         controls: whether control codes in the answer are written; else U+FFFD stands for each.
