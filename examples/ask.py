@@ -55,5 +55,5 @@ def main(question: str, *names: str) -> None:
 if __name__ == "__main__":
     try:
         main(*sys.argv[1:]) if len(sys.argv) > 2 else sys.exit(__doc__)
-    except BrokenPipeError:  # who reads the output has gone, as `| head` does
-        os._exit(141)
+    except (BrokenPipeError, KeyboardInterrupt) as error:  # who reads the output has gone, as `| head` does; or Ctrl-C
+        os._exit(141 if isinstance(error, BrokenPipeError) else 130)

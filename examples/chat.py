@@ -52,5 +52,5 @@ if __name__ == "__main__":
     try:
         main()
         sys.stdout.flush()
-    except BrokenPipeError:  # who reads the output has gone, as `| head` does
-        os._exit(141)
+    except (BrokenPipeError, KeyboardInterrupt) as error:  # who reads the output has gone, as `| head` does; or Ctrl-C
+        os._exit(141 if isinstance(error, BrokenPipeError) else 130)

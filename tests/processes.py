@@ -11,7 +11,7 @@ import sysconfig
 import termios
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -60,14 +60,19 @@ def shell(script: str, *, cwd: Path, env: Mapping[str, str] | None = None) -> su
     return subprocess.run(["bash", "-c", script], capture_output=True, cwd=cwd, env=environment, timeout=PATIENCE)
 
 
-@contextmanager
-def running(*args: str | Path, env: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
+def running(*args: str | Path, env: Mapping[str, str] | None = None) -> AbstractContextManager[subprocess.Popen[bytes]]:
     """Run the command while a block talks to it over unbuffered pipes."""
+    return piped([COMMAND, *args], env=env)
+
+
+@contextmanager
+def piped(program: Sequence[str | Path], *, env: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a program while a block talks to it over unbuffered pipes."""
     # A test run in the background ignores the interrupt key, and what it starts would do so too.
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         process = subprocess.Popen(
-            [COMMAND, *args],
+            program,
             bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -81,6 +86,18 @@ def running(*args: str | Path, env: Mapping[str, str] | None = None) -> Iterator
             yield process
         finally:
             process.kill()
+
+
+def interrupted(
+    program: Sequence[str | Path], *, stdin: bytes = b"", env: Mapping[str, str] | None = None
+) -> tuple[int, bytes]:
+    """Run a program, interrupt it when it has begun to write, and give its status and what it says of that."""
+    with piped(program, env=env) as process:
+        send(process, stdin)
+        receive(process.stdout, 1)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=PATIENCE)
+        return process.returncode, errors
 
 
 def send(process: subprocess.Popen[bytes], data: bytes) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from streamcite import OPENAI, Citation, clean, parse
-from streamcite.testing import recorded_answers, serve
+from streamcite.testing import RecordedAnswer, recorded_answers, serve
 from tests.http_peer import request
-from tests.processes import ENVIRONMENT, PATIENCE, unread
+from tests.processes import ENVIRONMENT, PATIENCE, interrupted, unread
 from tests.processes import run as command_line
 from tests.readers import run_readers
 from tests.upstreams import started
@@ -107,6 +107,17 @@ def test_who_reads_the_output_may_leave(program: str) -> None:
     paths = [EXAMPLES / arg if arg.endswith(".md") else arg for arg in args]
     done = unread([sys.executable, EXAMPLES / f"{name}.py", *paths], stdin=(EXAMPLES / "chunks.jsonl").read_bytes())
     assert done == (141, b"")
+
+
+@pytest.mark.parametrize("program", ["chat gpt-5 Why?", "any_provider", "ask Why? handbook.md"])
+def test_an_interrupt_ends_it_quietly(program: str) -> None:
+    name, *args = program.split()
+    paths = [EXAMPLES / arg if arg.endswith(".md") else arg for arg in args]
+    lines = (EXAMPLES / "chunks.jsonl").read_bytes() if name == "any_provider" else b""
+    with serve([RecordedAnswer(id="gpt-5", text="word " * 5_000)], pace=0.05) as server:
+        env = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "any"}
+        done = interrupted([sys.executable, EXAMPLES / f"{name}.py", *paths], stdin=lines, env=env)
+    assert done == (130, b"")
 
 
 def test_the_back_end_of_the_ai_sdk() -> None:

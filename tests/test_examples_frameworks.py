@@ -12,11 +12,11 @@ import pytest
 
 from streamcite import clean
 from streamcite.sse import SSEDecoder
-from streamcite.testing import recorded_answers
+from streamcite.testing import RecordedAnswer, recorded_answers, serve
 from streamcite.ui.langchain import ai_message
 from tests.http_peer import request
 from tests.langchain_chunks import chunks, sent
-from tests.processes import ENVIRONMENT, PATIENCE, unread
+from tests.processes import ENVIRONMENT, PATIENCE, interrupted, unread
 from tests.rendering import CITES, feeds
 from tests.upstreams import INSTALLED, started
 
@@ -83,6 +83,12 @@ def test_the_agent_of_openai() -> None:
 @pytest.mark.parametrize("name", ["langchain_message", "openai_agent"])
 def test_who_reads_the_output_may_leave(name: str) -> None:
     assert unread([PYTHON, ROOT / "examples" / f"{name}.py"]) == (141, b"")
+
+
+def test_an_interrupt_ends_the_agent_quietly() -> None:
+    with serve([RecordedAnswer(id="gpt-5", text="word " * 5_000)], pace=0.05) as server:
+        env = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "any"}
+        assert interrupted([PYTHON, ROOT / "examples" / "openai_agent.py"], env=env) == (130, b"")
 
 
 SHOW = """
