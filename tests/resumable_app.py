@@ -33,7 +33,7 @@ def build(path: str) -> Starlette:
         async with (
             Redis(unix_socket_path=path) as client,
             Resumable(RedisStore(client, lease=PATIENCE), ping=0.05) as patient,
-            Resumable(RedisStore(client, lease=2.0), ping=0.05) as hasty,
+            Resumable(RedisStore(client, lease=3.0), ping=0.05) as hasty,
         ):
             app.state.answers = defaultdict(lambda: patient, lasting=hasty)
             yield

@@ -25,6 +25,7 @@ from streamcite.ui.store import (
     StreamNotFound,
     Written,
 )
+from tests.processes import PATIENCE
 
 TEXTS = [f"word {number}, " for number in range(150)]
 BROKEN_OFF = b'{"complete":false,"error":"The answer broke off."}\n\n'
@@ -45,11 +46,22 @@ class Answer:
     Attributes:
         read: how many were given.
         done: set when the iteration has ended, or was closed.
+        may_end: the last is given when this is set, as it is from the beginning if the answer is not ``held``.
     """
 
-    def __init__(self, texts: Sequence[str] = TEXTS, *, pause: float = 0.0, error: BaseException | None = None) -> None:
+    def __init__(
+        self,
+        texts: Sequence[str] = TEXTS,
+        *,
+        pause: float = 0.0,
+        error: BaseException | None = None,
+        held: bool = False,
+    ) -> None:
         self.read = 0
         self.done = anyio.Event()
+        self.may_end = anyio.Event()
+        if not held:
+            self.may_end.set()
         self._texts = texts
         self._pause = pause
         self._error = error
@@ -62,6 +74,8 @@ class Answer:
         try:
             for text in self._texts:
                 await anyio.sleep(self._pause)
+                if self.read == len(self._texts) - 1:
+                    await self.may_end.wait()
                 self.read += 1
                 yield text
             if self._error:
@@ -110,7 +124,7 @@ async def read_all(store: Store, key: str, start: int = 0) -> list[bytes]:
 class Unreliable:
     """A store behind a bad line: a call may fail before it is done, or behind that, and the store may lose all."""
 
-    def __init__(self, random: Random, *, lease: float = 5.0) -> None:
+    def __init__(self, random: Random, *, lease: float = PATIENCE) -> None:
         self._store = MemoryStore(lease=lease)
         self._random = random
         self.lease = self._store.lease

@@ -59,13 +59,15 @@ async def test_redis_restarts(persistent: bool) -> None:
     with run_redis(persistent=persistent) as server:
         async with connect(server) as one, connect(server) as other, asyncio.timeout(PATIENCE):
             store, far = RedisStore(one), RedisStore(other)
-            producing = asyncio.create_task(produce(store, "a", Answer(pause=0.004)))
+            answer = Answer(pause=0.004, held=True)
+            producing = asyncio.create_task(produce(store, "a", answer))
             await until(lambda: one.exists(HASH), bool)
             readers = [asyncio.create_task(read_all(where, "a")) for where in (store, far) for _ in range(5)]
             for least in (30, 80):
                 await until(lambda: one.xlen(STREAM), least.__le__)
                 server.kill()
                 await asyncio.to_thread(server.start)
+            answer.may_end.set()
             assert await producing
             assert await asyncio.gather(*readers) == [frames_of(TEXTS)] * 10
             assert await read_all(far, "a") == frames_of(TEXTS)
@@ -95,7 +97,8 @@ async def test_redis_forgets_the_last_frames(server: RedisServer) -> None:
     """As it does that writes to the disk once a second."""
     async with connect(server) as client, asyncio.timeout(PATIENCE):
         store = RedisStore(client)
-        producing = asyncio.create_task(produce(store, "a", Answer(pause=0.004)))
+        answer = Answer(pause=0.004, held=True)
+        producing = asyncio.create_task(produce(store, "a", answer))
         await until(lambda: client.xlen(STREAM), lambda length: length >= 60)
         reader = asyncio.create_task(read_all(store, "a", 30))
         await asyncio.sleep(0.02)
@@ -106,6 +109,7 @@ async def test_redis_forgets_the_last_frames(server: RedisServer) -> None:
             redis.call('XSETID', KEYS[1], '39-0')
         """
         await client.eval(forget, 1, STREAM)
+        answer.may_end.set()
         assert await producing
         assert await reader == frames_of(TEXTS)[30:]
         assert await read_all(store, "a") == frames_of(TEXTS)
@@ -124,7 +128,7 @@ async def test_redis_that_stays_away_is_an_error_of_its_name() -> None:
     with run_redis() as server:
         # The client itself tries for some seconds, unless it is told not to.
         async with connect(server, retry=Retry(NoBackoff(), 0)) as client, asyncio.timeout(PATIENCE):
-            store = RedisStore(client, lease=0.5)
+            store = RedisStore(client, lease=1.5)
             answer = Answer(pause=0.01)
             producing = asyncio.create_task(produce(store, "a", answer))
             await until(lambda: client.exists(HASH), bool)
@@ -240,11 +244,13 @@ async def test_a_key_of_which_redis_has_dropped_a_part(server: RedisServer) -> N
         store._block = 300  # milliseconds until a reader looks again at what it waits for
         for name in (STREAM, HASH):
             await client.flushall()
-            producing = asyncio.create_task(produce(store, "a", Answer(pause=0.004)))
+            answer = Answer(pause=0.004, held=True)
+            producing = asyncio.create_task(produce(store, "a", answer))
             await until(lambda: client.xlen(STREAM), lambda length: length >= 20)
             stored = StoredFrames(store, "a")
             got = [*await stored.next()]
             await client.delete(name)
+            answer.may_end.set()
             while not stored.ended:
                 got += await stored.next()
             assert got == frames_of(TEXTS)

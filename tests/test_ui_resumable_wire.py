@@ -76,12 +76,13 @@ async def test_citations_are_resolved() -> None:
 @pytest.mark.anyio
 @pytest.mark.parametrize("protocol", get_args(ProtocolName))
 async def test_every_protocol_is_replayed_and_ended(protocol: ProtocolName) -> None:
-    store, encoder = MemoryStore(lease=0.1), new_encoder(protocol)
-    async with Resumable(store, protocol=protocol) as answers:
+    async with Resumable(protocol=protocol) as answers:
         await answers.start("a", Answer(TEXTS[:5]))
         first = await get(answers, "a")
         assert first == await get(answers, "a")
         assert "word 4, " in first[1].decode()
+    store, encoder = MemoryStore(lease=0.1), new_encoder(protocol)
+    async with Resumable(store, protocol=protocol) as answers:
         frames = [*encoder.feed([]), *encoder.feed(["And then "])]
         await store.begin("b", "dies")
         await store.append("b", "dies", 0, frames)
