@@ -38,9 +38,9 @@ COMMA := ,
 # Tests that take no branch of the core which the others leave: they run without the tracer, which doubles their time.
 UNTRACED := $(filter-out %_hostile.py %_views.py %_views_wire.py %_relay_config.py %_relay_requests.py %_relay_whole.py,\
 	$(wildcard tests/test_openai_*.py tests/test_cli*.py tests/test_testing*.py tests/test_splice*.py tests/test_relay*.py)) \
-	$(addprefix tests/test_,$(addsuffix .py,benchmarks clean_sse conftest demo demo_terminal docs docs_types examples examples_frameworks \
-	fuzz imports mutation peers picture readme reference report serve serve_browser soak_benchmark sse_wire ui_benchmark ui_browser \
-	ui_redis ui_response_wire upstreams))
+	$(addprefix tests/test_,$(addsuffix .py,benchmarks clean_sse conftest demo demo_terminal docs docs_types \
+	examples examples_frameworks fuzz imports mutation peers picture readme reference report serve serve_browser \
+	soak_benchmark sse_wire ui_benchmark ui_browser ui_redis ui_response_wire upstreams))
 CORE_FILES := $(subst $(EMPTY) ,$(COMMA),$(CORE:%=*/site-packages/streamcite/%.py))
 
 help: ## List the targets

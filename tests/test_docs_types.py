@@ -38,6 +38,6 @@ def test_every_program_fits_the_types(tmp_path: Path) -> None:
         for number, program in enumerate(programs(page), 1):
             (tmp_path / f"{name}_{number}.py").write_text(program, "utf-8")
     assert len([*tmp_path.iterdir()]) > 10
-    command = [sys.executable, "-m", "mypy", "--no-error-summary", str(tmp_path)]
+    command = [sys.executable, "-P", "-m", "mypy", "--no-error-summary", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE, check=False)
     assert (done.stdout, done.stderr) == ("", "")
