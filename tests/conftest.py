@@ -151,7 +151,7 @@ def before_peer(peer: Peer) -> Iterator[Served]:
     """Run a relay in front of the server that answers as the test says."""
     from tests.relays import relaying
 
-    with relaying(peer.url, body_timeout=0.5, max_body=100_000) as served:
+    with relaying(peer.url, max_body=100_000) as served:
         yield served
 
 

@@ -66,6 +66,7 @@ class Served(_Uvicorn):
             server_header=False,
             date_header=False,
             timeout_graceful_shutdown=5,
+            timeout_keep_alive=int(PATIENCE),
         )
         uvicorn.Server.__init__(self, config)
         self.settled = threading.Event()
@@ -83,6 +84,15 @@ class Served(_Uvicorn):
             return len(asyncio.all_tasks()) - 1
 
         return asyncio.run_coroutine_threadsafe(count(), self.loop).result(PATIENCE)
+
+    def pass_time(self, seconds: float) -> None:
+        """Let its clock be so much later at once, so that a test waits for no limit of its."""
+
+        async def pass_time() -> None:
+            time = self.loop.time
+            self.loop.time = lambda: time() + seconds  # type: ignore[method-assign]
+
+        asyncio.run_coroutine_threadsafe(pass_time(), self.loop).result(PATIENCE)
 
 
 @contextmanager

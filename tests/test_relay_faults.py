@@ -5,6 +5,7 @@ import socket
 import time
 from contextlib import closing
 from http.client import HTTPConnection, IncompleteRead
+from threading import Event
 from urllib.parse import urlsplit
 
 import pytest
@@ -22,12 +23,16 @@ from tests.splices import cleaned, values
 
 
 def test_an_upstream_that_is_not_there(before_peer: Served) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    with relaying(url) as relay, new_client(relay.base_url) as client:
-        with pytest.raises(InternalServerError) as caught:
+    with socket.socket() as taken:  # and does not listen, so that nothing else can
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        with (
+            relaying(url) as relay,
+            new_client(relay.base_url) as client,
+            pytest.raises(InternalServerError) as caught,
+        ):
             client.chat.completions.create(model="any", messages=SHOWN)
-        assert (caught.value.status_code, caught.value.code) == (502, "upstream_unreachable")
+    assert (caught.value.status_code, caught.value.code) == (502, "upstream_unreachable")
 
 
 def test_an_upstream_that_is_slow(peer: Peer) -> None:
@@ -58,12 +63,16 @@ def test_a_stream_that_breaks_ends_as_a_cut(peer: Peer, name: str, kind: str) ->
         exchange.close_connection = True
 
     peer.answer = give
-    with relaying(peer.url, read_timeout=0.3) as relay:
+    with relaying(peer.url, read_timeout=PATIENCE) as relay:
         with closing(HTTPConnection(urlsplit(relay.url).netloc, timeout=PATIENCE)) as connection:
             connection.request("POST", PATHS[name], json.dumps(ASKED), {"content-type": "application/json"})
+            response = connection.getresponse()
+            seen = response.read1()
+            if kind == "stalled":
+                relay.pass_time(2 * PATIENCE)
             with pytest.raises(IncompleteRead) as caught:
-                connection.getresponse().read()
-        assert values(caught.value.partial) == cleaned(name, values(data), stopped=True)
+                response.read()
+        assert values(seen + caught.value.partial) == cleaned(name, values(data), stopped=True)
         assert relay.tasks() < 8
 
 
@@ -129,6 +138,7 @@ def test_a_client_that_leaves_before_the_answer(before_peer: Served, peer: Peer)
 
 def test_a_client_that_is_slow_slows_the_upstream(before_peer: Served, peer: Peer) -> None:
     sent: list[int] = []
+    done = Event()
     frame = body([chunk(choice("x" * 60_000))], done=False)
 
     def give(exchange: Exchange) -> None:
@@ -138,18 +148,14 @@ def test_a_client_that_is_slow_slows_the_upstream(before_peer: Served, peer: Pee
             for _ in range(2_000):
                 exchange.send(frame)
                 sent.append(len(frame))
-        except OSError:
+        except OSError:  # nothing was taken for so long
             exchange.close_connection = True
+        done.set()
 
     peer.answer = give
     with closing(socket.create_connection(("127.0.0.1", urlsplit(before_peer.url).port or 0))) as connection:
         data = json.dumps(ASKED).encode()
         head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-length: %d\r\n\r\n" % len(data)
         connection.sendall(head + data)
-        deadline = time.monotonic() + PATIENCE
-        last = -1
-        while last != len(sent) or not sent:  # until nothing moves any more
-            last = len(sent)
-            time.sleep(0.5)
-            assert time.monotonic() < deadline
+        assert done.wait(PATIENCE)
     assert sum(sent) < 60_000_000

@@ -11,6 +11,7 @@ from streamcite.openai import chat_events, responses_events
 from tests.clients import new_client
 from tests.markers import MARKER
 from tests.node import run_script
+from tests.processes import PATIENCE
 from tests.relays import ANSWER, CLEAN, SHOWN, Served, relaying
 from tests.upstreams import Aimock, Fault, Llmock
 
@@ -113,23 +114,37 @@ def test_clients_of_npm_read_it_too(
 def test_faults_come_through_as_they_are(llmock: Llmock, name: str, fault: Fault) -> None:
     text = f"It lasts. {MARKER} and so on and on"
     model = llmock.answer(text, fault=fault, after_chunks=6)
-    with relaying(llmock.base_url, read_timeout=0.5) as relay, new_client(relay.base_url) as client:
-        with new_client(llmock.base_url, timeout=1.0) as direct:
-            raw, broken = outcome_of(direct, name, model)
-        assert outcome_of(client, name, model) == (clean(raw), broken)
+    # What comes of a stream that stalls comes of one that ends there.
+    ends = llmock.answer(text, fault="truncate", after_chunks=6) if fault == "stall" else model
+    with (
+        relaying(llmock.base_url, read_timeout=PATIENCE) as relay,
+        new_client(relay.base_url) as client,
+        new_client(llmock.base_url) as direct,
+    ):
+        raw, broken = outcome_of(direct, name, ends)
+
+        def seen(text: str) -> None:
+            if fault == "stall" and text == clean(raw):
+                relay.pass_time(2 * PATIENCE)
+
+        assert outcome_of(client, name, model, seen) == (clean(raw), broken or fault == "stall")
         assert relay.tasks() < 8
 
 
-def outcome_of(client: OpenAI, name: str, model: str) -> tuple[str, bool]:
+def outcome_of(
+    client: OpenAI, name: str, model: str, seen: Callable[[str], object] = lambda _: None
+) -> tuple[str, bool]:
     """Give what is seen of a stream that may break, and whether it did."""
     pieces: list[str] = []
     try:
         if name == "chat":
             for each in client.chat.completions.create(model=model, messages=SHOWN, stream=True):
                 pieces += [each.choices[0].delta.content or ""] if each.choices else []
+                seen("".join(pieces))
         else:
             for event in client.responses.create(model=model, input=SHOWN, stream=True):
                 pieces += [event.delta] if event.type == "response.output_text.delta" else []
+                seen("".join(pieces))
     except Exception as error:  # noqa: BLE001 - the client's own, or that of its HTTP library
         assert isinstance(error, APIError | ValueError) or type(error).__module__.startswith("httpx"), error  # noqa: PT017
         return "".join(pieces), True

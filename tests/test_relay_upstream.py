@@ -19,7 +19,13 @@ SENT = {
 }
 
 
-async def read_late(end: str, sent: bytes) -> bytes:
+def pass_time(seconds: float) -> None:
+    loop = asyncio.get_running_loop()
+    time = loop.time
+    loop.time = lambda: time() + seconds  # type: ignore[method-assign]
+
+
+async def read_late(end: str, sent: bytes, asked: asyncio.Barrier) -> bytes:
     """Give what is read of an answer when it has been cut, as for a client that is slow."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -36,10 +42,13 @@ async def read_late(end: str, sent: bytes) -> bytes:
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     got = b""
-    config = RelayConfig(upstream=url, read_timeout=1.0 if end == "stalled" else PATIENCE)
-    async with asyncio.timeout(PATIENCE), Upstream(config) as upstream:
+    config = RelayConfig(upstream=url, read_timeout=PATIENCE)
+    async with Upstream(config) as upstream:
         found = await upstream.ask("POST", "/", b"", [], b"", decoded=True)
+        await asked.wait()
         await asyncio.sleep(0.5)
+        if end == "stalled":
+            pass_time(2 * PATIENCE)
         with pytest.raises(CutError):  # noqa: PT012  # after all that came
             while data := await found.next():
                 got += data
@@ -51,4 +60,5 @@ async def read_late(end: str, sent: bytes) -> bytes:
 @pytest.mark.asyncio
 @pytest.mark.parametrize("end", ["closed", "reset", "stalled"])
 async def test_what_came_before_a_cut_is_given(end: str) -> None:
-    assert await asyncio.gather(*(read_late(end, sent) for sent in SENT)) == [*SENT.values()]
+    asked = asyncio.Barrier(len(SENT))
+    assert await asyncio.gather(*(read_late(end, sent, asked) for sent in SENT)) == [*SENT.values()]
