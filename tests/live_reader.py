@@ -34,6 +34,17 @@ class Reader:
         return "".join(self.blocks.values())
 
 
+def at_once(events: Iterable[ResolvedEvent]) -> list[ResolvedEvent]:
+    """Join texts that follow each other, as if they had come in one delta."""
+    joined: list[ResolvedEvent] = []
+    for event in events:
+        if isinstance(event, str) and joined and isinstance(joined[-1], str):
+            joined[-1] += event
+        else:
+            joined.append(event)
+    return joined
+
+
 def resolve_all(text: str) -> list[ResolvedEvent]:
     """Read and resolve an answer whose sources are all there."""
     return Resolver(SOURCES).feed(parse(text))

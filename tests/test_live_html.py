@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import example, given, settings
@@ -13,6 +14,7 @@ from markdown_it.token import Token
 
 from benchmarks import render as benchmark
 from streamcite import CitationParser, Cited, Resolved, ResolvedEvent, Resolver
+from streamcite.render import allowance
 from streamcite.render.allowance import Allowance
 from streamcite.render.context import HERE, Context, find_cut
 from streamcite.render.html import render_html, render_inline
@@ -20,7 +22,7 @@ from streamcite.render.last_line import HIDDEN
 from streamcite.render.live import BlockPatch, LiveHtml, RendererClosed
 from streamcite.render.structure import read_blocks
 from streamcite.render.unfinished import show
-from tests.live_reader import Reader, resolve_all
+from tests.live_reader import Reader, at_once, resolve_all
 from tests.markers import cite
 from tests.rendering import PIECES, SOURCES, answers, cuts, feeds
 
@@ -50,6 +52,17 @@ def final(events: Iterable[ResolvedEvent]) -> str:
     )
 
 
+def follow(text: str, cuts: Iterable[int]) -> None:
+    """Read an answer cut so: what is seen is what is seen of it in one delta, and at the end it is one render."""
+    *fed, last = feeds(text, cuts)
+    reader, events = Reader(), []
+    for feed in fed:
+        events += feed
+        assert reader.feed(feed) == Reader().feed(at_once(events))
+    reader.feed(last)
+    assert reader.close() == final(events + last)
+
+
 @given(texts, cuts)
 @example("- a\n- b\n\n- c", [3, 7, 9])
 @example("- a\n- b\n\n-", [7, 9])
@@ -70,12 +83,28 @@ def test_what_is_seen_at_the_end_is_one_render(text: str, cuts: list[int]) -> No
 
 @given(texts, cuts)
 @example("- a\n| a | b |\n   i\n\n\n| a | b |", [18])
+@example('~~**",**k:**', [10])
+@example('~~**",**k:** l', [4, 9])
 def test_what_is_seen_does_not_depend_on_the_cuts(text: str, cuts: list[int]) -> None:
-    *fed, _ = feeds(text, cuts)
-    reader, events = Reader(), []
-    for feed in fed:
-        events += feed
-        assert reader.feed(feed) == Reader().feed(events)
+    follow(text, cuts)
+
+
+@pytest.mark.parametrize("begin", ["", "a\n"])
+@pytest.mark.parametrize("marks", ["|", "|-", "| ", "`", "~~~|a", "*"])
+@pytest.mark.parametrize("rest", ["_b c. d", "*b* |", "-|\n"])
+def test_a_line_longer_than_is_waited_for_may_still_become_anything(begin: str, marks: str, rest: str) -> None:
+    text = begin + (marks * 1030)[:1030] + rest
+    follow(text, range(len(text) - len(rest) - 8, len(text)))
+
+
+@given(texts, cuts)
+@example("===\n    o", [3, 6, 7])
+@example("a \n-->|_~ /q", [3, 4, 5])
+@example("- a<!--]```<!--=\t\n /q=    *|-", [17, 18, 19])
+@settings(max_examples=50)
+def test_what_is_seen_where_nothing_is_read_again_does_not_depend_on_the_cuts(text: str, cuts: list[int]) -> None:
+    with patch.multiple(allowance, _WINDOW=8, _MARKS=4, _FREE=0, _RATE=1, _GRACE=2, _SLOW=6):
+        follow(text, cuts)
 
 
 # What a line ends with may look like the content that stands in front of it, or be no part of that; and what begins a
@@ -106,12 +135,7 @@ AMBIGUOUS = st.text("# |-\\a1)\n[\u3000\x1b", max_size=12) | st.lists(
 @example("[]( http://a)", [12])
 @example(f"![[{cite('x')}!-", [-2])
 def test_what_is_seen_of_what_may_be_many_things(text: str, cuts: list[int]) -> None:
-    fed, reader, events = feeds(text, cuts), Reader(), []
-    for feed in fed[:-1]:
-        events += feed
-        assert reader.feed(feed) == Reader().feed(events)
-    reader.feed(fed[-1])
-    assert reader.close() == final(events + fed[-1])
+    follow(text, cuts)
 
 
 # What is open for long, by what it is made of.
@@ -185,11 +209,7 @@ def test_a_long_blank_line_is_looked_at_once() -> None:
 @given(endless, cuts)
 @settings(max_examples=50)
 def test_what_is_seen_of_an_endless_block_does_not_depend_on_the_cuts(text: str, cuts: list[int]) -> None:
-    *fed, _ = feeds(text, [cut * 5 for cut in cuts[:4]])
-    reader, events = Reader(), []
-    for feed in fed:
-        events += feed
-        assert reader.feed(feed) == Reader().feed(events)
+    follow(text, [cut * 5 for cut in cuts[:4]])
 
 
 @given(endless, cuts)

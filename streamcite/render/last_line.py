@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 # A line of which the next character says what it is; and one that opens a block of code, of which nothing is seen yet.
-_UNDECIDED = re.compile(r"(?:[\s>]|[-+*]\s|[0-9]{1,9}[.)]\s)*(?:[-\s=_*+#>|:`~]*|[0-9]{1,9}[.)]?\s*|`{3}[^`]*|~{3}.*)")
+_UNDECIDED = re.compile(r"(?:[\s>]|[-+*]\s|[0-9]{1,9}[.)]\s)*+(?:[-\s=_*+#>|:`~]*|[0-9]{1,9}[.)]?\s*|`{3}[^`]*|~{3}.*)")
 # Nothing that is longer is waited for.
 _LONGEST = 1024  # code points
 MARKS = re.compile(r"[-\s=_*+#>|:`~]*")
@@ -36,8 +36,13 @@ OF_BLOCKS = re.compile(r"[\x00-\x1f#|\x7f-\x9f\u2028\u2029]")
 
 
 def is_undecided(line: str) -> bool:
-    """Say whether a last line may become anything."""
+    """Say whether a last line may become anything, and is waited for."""
     return len(line) < _LONGEST and _UNDECIDED.fullmatch(line) is not None
+
+
+def is_overlong(line: str) -> bool:
+    """Say whether a last line may become anything, but is too long to be waited for."""
+    return len(line) >= _LONGEST and _UNDECIDED.fullmatch(line) is not None
 
 
 def decided(source: str) -> str:

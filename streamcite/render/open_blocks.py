@@ -17,6 +17,7 @@ from .last_line import (
     cells,
     decided,
     delimiter_row,
+    is_overlong,
     is_undecided,
     last_content,
 )
@@ -60,6 +61,7 @@ class OpenBlocks:
         self._tail = tail
         self._in_row = False  # whether it ends with a row of a table
         self._completes = False  # whether it was read with more than there is
+        self._is_overlong = False  # whether any more may change what its last line is
 
     def read(self, *, may_cut: bool = False) -> None:
         """Read all that is not set.
@@ -74,7 +76,7 @@ class OpenBlocks:
         # The pipe at the end of a row is not seen, and changes nothing of what is seen as it stands.
         alike = LAST_PIPE.sub("", text).rstrip(BLANKS) if self._in_row and tail.is_exact else text
         seen, citations = self.seen
-        if citations == len(source.citations) and seen in (len(text), len(alike)):
+        if not self._is_overlong and citations == len(source.citations) and seen in (len(text), len(alike)):
             tail.blanks = source.text[seen:]
             return
         if may_cut and (items := TWO_ITEMS.fullmatch(text)) and (cut := cut_items(items[1], source.context)):
@@ -154,7 +156,7 @@ class OpenBlocks:
         line = SIMPLE.fullmatch(text)
         if not line or source.citations or "]:" in text or not source.context.takes(line[1]):
             return False
-        self._completes = self._in_row = False
+        self._completes = self._in_row = self._is_overlong = False
         self._show(frame(source.context, line[1]), goes_on=True)
         self._read_content(text, line[2])
         return True
@@ -180,6 +182,9 @@ class OpenBlocks:
             tail.stop()
             tail.is_exact = False
         elif tail.blanks.strip(" ") and not tail.is_code:
+            tail.stop()
+        self._is_overlong = not tail.is_code and is_overlong(source.text.rpartition("\n")[2])
+        if self._is_overlong:
             tail.stop()
 
     def _show_code(self, text: str, code: Token, citations: Sequence[PlacedCitation], *, is_last: bool) -> None:

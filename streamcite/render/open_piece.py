@@ -173,6 +173,7 @@ class OpenPiece:
             if not self._is_fixed:
                 self._fix()
             self._tail.blanks += "\n"
+            self._tail.goes_on = False
             source.append("\n")
             return
         if self._is_fixed:

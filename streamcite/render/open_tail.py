@@ -10,7 +10,7 @@ from markdown_it.common.utils import escapeHtml
 from .context import HERE
 from .html import render_inline
 from .last_line import BLANKS
-from .unfinished import Shown, like, may_mean, show
+from .unfinished import Shown, is_closed_alike, like, may_mean, show
 
 if TYPE_CHECKING:
     from markdown_it.utils import EnvType  # not in all versions
@@ -85,7 +85,7 @@ class OpenTail:
             last: the last character before it that is not a blank; may be empty.
         """
         self.source, self._shown, self._last = "", None, last or self._last
-        self.goes_on, self.is_code = True, False
+        self.goes_on, self.is_code = "\n" not in self.blanks, False
 
     def take_blanks(self) -> str:
         """Give the blanks at the end, which are seen then."""
@@ -125,8 +125,7 @@ class OpenTail:
         shown = show(tail, last)
         self.is_exact = shown.text == tail and not shown.closing
         known, self._shown = self._shown, shown
-        if known and known.text + known.closing == shown.text + shown.closing and known.whole >= shown.whole:
-            self.goes_on = self.goes_on and shown.whole
+        if shown == known:
             return
         html = self._html
         if known and self._has_grown(known, shown):
@@ -134,24 +133,28 @@ class OpenTail:
         elif not shown.closing and (not shown.text or WORDS.fullmatch(shown.text)):
             html.before, html.behind, self.goes_on = escapeHtml(shown.text), "", shown.whole
         else:
-            here = HERE if shown.whole else ""
+            # What closes it does so alike whatever stands before that.
+            here = HERE if shown.whole or shown.closing else ""
             read = render_inline(f"{last}{shown.text}{here}{shown.closing}", self._env)
-            html.before, here, html.behind = read.removeprefix(last).partition(HERE)
-            self.goes_on = bool(here) and HERE not in html.behind
+            html.before, *behind = read.removeprefix(last).split(HERE)
+            html.behind, self.goes_on = "".join(behind), shown.whole and len(behind) == 1
         if self.goes_on and self.is_exact and not html.behind and not may_mean(tail, html.before):
             html.settle()
             self.settle(tail[-1:])
+        if "\n" in self.blanks:  # of those beside it nothing is shown
+            self.goes_on = False
 
     def _has_grown(self, known: Shown, shown: Shown) -> bool:
         """Add the words that are shown and were not, if nothing else has changed; say whether that is so."""
         goes_on = self.goes_on and known.closing == shown.closing
         drawn = known.text if goes_on else known.text + known.closing
         words = shown.text[len(drawn) :]
-        if not shown.text.startswith(drawn) or not WORDS.fullmatch(words) or ";" in words:
+        if not shown.text.startswith(drawn) or MARK.search(words) or ";" in words:
             return False
         html = self._html
         if not goes_on:
-            if shown.closing or words[0] != " ":  # a blank behind marks that have closed changes nothing of them
+            # A blank behind marks that have closed changes nothing of them.
+            if shown.closing or words[:1].strip(" ") or not is_closed_alike(known):
                 return False
             html.before, html.behind = html.before + html.behind, ""
         html.before += escapeHtml(words)

@@ -66,6 +66,12 @@ def show(content: str, last: str = "") -> Shown:
     return _Reader(content, last).read()
 
 
+def is_closed_alike(shown: Shown) -> bool:
+    """Say whether what closes it does so whether a word stands before that, or not."""
+    last, closing = shown.text[-1:], shown.closing
+    return closing[:1] == "`" or last.isalnum() or (last not in closing and not closing.strip(closing[:1]))
+
+
 class _Reader:
     def __init__(self, content: str, last: str) -> None:
         self._content = content
