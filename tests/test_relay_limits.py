@@ -102,9 +102,10 @@ def test_a_body_may_take_longer_than_an_answer() -> None:
         upstream, _ = listener.accept()
         count = 0
         with upstream:
-            while count < size * pieces:
-                count += upstream.recv(65536).count(b"\xff")
+            while count < size * pieces and (data := upstream.recv(65536)):
+                count += data.count(b"\xff")
                 taken.put(count)
+            taken.put(size * pieces)  # or no more comes
             upstream.sendall(b"HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n")
 
     with (
