@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 
 from streamcite.testing import server
+from tests.processes import PATIENCE
 
 Message = MutableMapping[str, Any]
 App = Callable[[Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]]
@@ -39,7 +40,7 @@ class Client:
 
     async def until(self, what: Callable[["Client"], bool]) -> None:
         """Wait until a message came after which something is so."""
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             while not what(self):
                 self._come = anyio.Event()
                 await self._come.wait()

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from contextlib import closing
 from http.client import HTTPConnection, IncompleteRead
 from typing import Any
@@ -18,8 +19,10 @@ import pytest
 import uvicorn
 
 from streamcite.testing import RecordedAnswer, Server, serve, server
+from tests.asgi import Message, run_app
 from tests.clients import new_async_client, new_client
 from tests.markers import MARKER
+from tests.processes import PATIENCE
 from tests.recorded import ANSWERS, ASK, send
 
 
@@ -68,6 +71,24 @@ def test_half_a_request_is_not_an_error_of_the_server(caplog: pytest.LogCaptureF
             client.close()
     client.close()
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+def test_a_client_may_pause_between_two_requests() -> None:
+    async def app(scope: Message, receive: Any, send: Any) -> None:
+        loop = asyncio.get_running_loop()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body"})
+        time = loop.time
+        # Some minutes later. What is due then has its turn before the server hears more.
+        loop.call_soon(lambda: setattr(loop, "time", lambda: time() + 300))
+
+    with run_app(app) as url, closing(HTTPConnection(urlsplit(url).netloc, timeout=PATIENCE)) as connection:
+        connection.connect()
+        connection.auto_open = 0  # but not by another connection
+        for _ in range(3):
+            connection.request("GET", "/")
+            assert connection.getresponse().read() == b""
+            time.sleep(0.05)
 
 
 def test_a_block_that_raises_stops_the_server() -> None:

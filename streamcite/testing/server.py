@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 _START = 10.0  # seconds; it takes some milliseconds, but on a loaded machine more
+_IDLE = 3600  # seconds that a client may pause between two requests: whenever it asks again, its connection is there
 _STOP = 10.0  # seconds; what is open is cut, so only uvicorn's own polling takes time
 
 
@@ -116,6 +117,7 @@ class _Uvicorn(uvicorn.Server):
                 ws="none",
                 lifespan="off",
                 log_config=None,
+                timeout_keep_alive=_IDLE,
                 timeout_graceful_shutdown=int(_STOP / 2),
             )
         )
