@@ -9,6 +9,7 @@ import pytest
 
 from streamcite.sse import ServerSentEvent, SSEDecoder
 from streamcite.testing import recorded_answers, serve
+from tests.processes import PATIENCE
 
 ANSWERS = recorded_answers()
 
@@ -16,7 +17,7 @@ ANSWERS = recorded_answers()
 def receive(base_url: str, path: str, **body: Any) -> list[bytes]:
     """Ask for a stream; give the body as it came in."""
     url = urlsplit(base_url)
-    connection = HTTPConnection(url.netloc, timeout=10)
+    connection = HTTPConnection(url.netloc, timeout=PATIENCE)
     try:
         connection.request("POST", f"{url.path}/{path}", json.dumps({**body, "stream": True}))
         response = connection.getresponse()

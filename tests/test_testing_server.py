@@ -51,7 +51,7 @@ def test_two_servers_at_once_and_nothing_left_of_them(recorded: Server) -> None:
 def test_a_stream_that_is_open_at_the_end_is_cut() -> None:
     body = json.dumps({"model": "answer", "messages": ASK, "stream": True}).encode()
     with serve("Never said.", pace=3600) as running:
-        connection = HTTPConnection(urlsplit(running.base_url).netloc, timeout=10)
+        connection = HTTPConnection(urlsplit(running.base_url).netloc, timeout=PATIENCE)
         connection.request("POST", "/v1/chat/completions", body)
         response = connection.getresponse()
         assert b'"role":"assistant"' in response.readline()
