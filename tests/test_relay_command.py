@@ -39,8 +39,9 @@ def test_it_relays_in_several_processes_that_count_together() -> None:
             with new_client(f"{relay.url}/v1") as client:
                 whole = client.chat.completions.create(model="answer", messages=SHOWN)
                 assert whole.choices[0].message.content == CLEAN
-        _, data = request(f"{relay.url}/metrics")
-        assert b'streamcite_relay_requests_total{api="chat",status="200"} 6.0' in data
+        # Each is counted when its answer is on its way, and another process may tell of it.
+        counted = b'streamcite_relay_requests_total{api="chat",status="200"} 6.0'
+        until(lambda: counted in request(f"{relay.url}/metrics")[1])
         relay.end()
     assert any("2 citations, 1 malformed" in line for line in relay.lines)
     assert not any("guest" in line or "Traceback" in line for line in relay.lines)
@@ -114,8 +115,7 @@ def test_what_is_open_and_held_is_reported_of_all_processes_that_are(peer: Peer,
             until(lambda: measured(relay.url)["held_characters"] == len(streams) * 9)
         for stream in streams:
             stream.close()
-        until(lambda: measured(relay.url)["open_streams"] == 0)
-        assert measured(relay.url)["held_characters"] == 0
+        until(lambda: measured(relay.url)["open_streams"] == measured(relay.url)["held_characters"] == 0)
         until(lambda: measured(relay.url)["tasks"] < 8 * workers)
         relay.end()
 
