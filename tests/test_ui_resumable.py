@@ -11,6 +11,7 @@ import pytest
 from anyio.abc import TaskStatus
 from redis.asyncio import Redis
 
+from streamcite.ui import producer
 from streamcite.ui.native import NativeEncoder
 from streamcite.ui.redis_store import RedisStore
 from streamcite.ui.resumable import Resumable, StoredFrames
@@ -147,27 +148,42 @@ async def test_a_producer_goes_on_when_the_last_reader_leaves(new_store: NewStor
     assert await read_all(store, "a") == frames_of(TEXTS)
 
 
-async def test_a_producer_stops_when_the_last_reader_leaves(new_store: NewStore) -> None:
-    # Who reads counts as reading in Redis for a third of the lease.
-    store, answer, outcomes = new_store(lease=3.0), Answer(["word"] * 10_000, pause=0.005), []
+async def test_a_producer_stops_when_the_last_reader_leaves(
+    new_store: NewStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, answer, outcomes = new_store(lease=PATIENCE), Answer(TEXTS[:3], held=True), []
+    beats, beat = anyio.create_memory_object_stream[None](0)
+
+    async def sleep(seconds: float) -> None:
+        assert seconds <= store.lease / 3
+        await beat.receive()
 
     async def write(*, task_status: TaskStatus[bool]) -> None:
-        outcomes.append(await produce(store, "a", answer, grace=0.2, task_status=task_status))
+        outcomes.append(await produce(store, "a", answer, grace=PATIENCE, task_status=task_status))
 
-    async def read(seconds: float) -> None:
-        with anyio.move_on_after(seconds):
-            await read_all(store, "a")
-
-    with anyio.fail_after(PATIENCE):
+    monkeypatch.setattr(producer, "sleep", sleep)
+    with beats, beat, anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as group:
             await group.start(write)
-            async with anyio.create_task_group() as readers:
-                readers.start_soon(read, 0.1)
-                readers.start_soon(read, 0.8)
-            assert not outcomes  # after more than the grace: somebody has read
+            await leave(store)
+            await StoredFrames(store, "a").next()
+            await beats.send(None)
+            while not beats.statistics().tasks_waiting_receive:  # until the producer has seen that somebody reads
+                assert not outcomes
+                await anyio.sleep(0.001)
+            await leave(store)
+            await beats.send(None)
     assert outcomes == [False]
     assert answer.closed
     assert BROKEN_OFF in (await read_all(store, "a"))[-1]
+
+
+async def leave(store: Store) -> None:
+    """Let it be long ago that somebody read."""
+    if isinstance(store, MemoryStore):
+        store._streams["a"].seen -= 2 * PATIENCE
+    elif isinstance(store, RedisStore):
+        await store._redis.hset("streamcite:{a}:producer", "seen", "0")
 
 
 async def test_of_a_producer_that_says_nothing_for_long_it_is_heard_that_it_lives(
