@@ -2,7 +2,7 @@
 
 Its argument is the path of the socket of Redis; it prints its own URL. An answer is `tests.stores.TEXTS`, a word every
 `PAUSE` seconds, and its producer counts as alive for as long as a test waits. The answer ``lasting`` is `LASTING`, and
-its producer counts as dead soon.
+its producer counts as dead as soon as a test says so, by what Redis has of when it was heard of.
 """
 
 import socket
@@ -30,13 +30,16 @@ LASTING = TEXTS * 100
 def build(path: str) -> Starlette:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with (
-            Redis(unix_socket_path=path) as client,
-            Resumable(RedisStore(client, lease=PATIENCE), ping=0.05) as patient,
-            Resumable(RedisStore(client, lease=3.0), ping=0.05) as hasty,
-        ):
-            app.state.answers = defaultdict(lambda: patient, lasting=hasty)
-            yield
+        async def settled() -> bool:
+            return True  # as if Redis ran for longer than a lease
+
+        async with Redis(unix_socket_path=path) as client:
+            store, watched = RedisStore(client, lease=PATIENCE), RedisStore(client, lease=PATIENCE)
+            watched._is_settled = settled  # type: ignore[method-assign]
+            watched._block = 100  # milliseconds until a reader looks again at what it waits for
+            async with Resumable(store, ping=0.05) as patient, Resumable(watched, ping=0.05) as answers:
+                app.state.answers = defaultdict(lambda: patient, lasting=answers)
+                yield
 
     async def start(request: Request) -> Response:
         key = request.path_params["key"]

@@ -26,7 +26,7 @@ from tests.asgi import Client
 from tests.http_peer import request
 from tests.markers import cite
 from tests.processes import ENVIRONMENT, PATIENCE
-from tests.redis_server import run_redis
+from tests.redis_server import RedisServer, connected, run_redis
 from tests.resumable_app import LASTING
 from tests.stores import TEXTS, Answer, frames_of
 
@@ -191,10 +191,11 @@ def test_a_protocol_for_many_answers() -> None:
 class Process:
     """One of the servers."""
 
-    def __init__(self, redis: str) -> None:
+    def __init__(self, redis: RedisServer) -> None:
+        self.redis = redis
         # The checkout last, as for the tests: the package is the installed one.
         program = f"import sys; sys.path.append({str(CHECKOUT)!r}); from tests.resumable_app import main; main()"
-        command = [sys.executable, "-P", "-c", program, redis]
+        command = [sys.executable, "-P", "-c", program, str(redis.path)]
         self.process = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE)
 
     def wait(self) -> None:
@@ -211,7 +212,7 @@ class Process:
 @pytest.fixture(scope="module")
 def servers() -> Iterator[tuple[Process, Process]]:
     with run_redis() as redis, ExitStack() as stack:
-        both = Process(str(redis.path)), Process(str(redis.path))
+        both = Process(redis), Process(redis)
         for server in both:
             stack.callback(server.close)
         for server in both:
@@ -286,6 +287,8 @@ def test_a_process_that_is_killed(servers: tuple[Process, Process]) -> None:
         early = [pool.submit(read, second.url, "lasting") for _ in range(3)]
         read(second.url, "lasting", most=21)
         first.close()
+        with connected(first.redis) as client:
+            client.hset("streamcite:{lasting}:producer", "beat", "0")  # not heard of since
         got = read(second.url, "lasting")
         outcomes = [each.result(PATIENCE) for each in early]
     assert outcomes == [got] * 3
