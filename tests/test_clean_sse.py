@@ -4,6 +4,7 @@ import json
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from http.client import HTTPConnection, IncompleteRead
 from queue import SimpleQueue
 from typing import Any
@@ -30,7 +31,7 @@ from tests.processes import PATIENCE
 from tests.raw_streams import ASK, body, bytewise
 from tests.responses_streams import UNCLOSED
 from tests.splices import cleaned, spliced, up_to_the_end, values
-from tests.upstream_reads import ERRORS, TEXT
+from tests.upstream_reads import STALLED, TEXT, TOLD, at_once
 from tests.upstreams import Aimock, Fault, Llmock, Upstream
 
 
@@ -211,12 +212,21 @@ def test_markers_written_as_escapes(llmock: Llmock, name: str) -> None:
 
 
 @every_api
-@pytest.mark.parametrize("fault", ERRORS)
+@pytest.mark.parametrize("fault", TOLD)
 def test_faults_pass_as_they_are(llmock: Llmock, name: str, fault: Fault) -> None:
+    breaks_off(llmock, name, fault)
+
+
+def test_streams_that_stall_pass_as_they_are(llmock: Llmock) -> None:
+    at_once(*(partial(breaks_off, llmock, name, "stall", STALLED) for name in PATHS))
+
+
+def breaks_off(llmock: Llmock, name: str, fault: Fault, patience: float = PATIENCE) -> None:
     text = f"It lasts. {MARKER[:-1]} and so on and on"
     model = llmock.answer(text, fault=fault, after_chunks=6)
-    pieces, broken = received(llmock, name, model, patience=1.0 if fault == "stall" else PATIENCE)
+    pieces, broken = received(llmock, name, model, patience)
     whole = b"".join(pieces)
+    assert b"It " in whole
     assert broken == (fault in {"disconnect", "stall"})
     seen = spliced(pieces, stopped=broken)
     assert up_to_the_end(values(seen)) == cleaned(name, values(whole), stopped=broken)

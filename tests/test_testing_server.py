@@ -63,7 +63,9 @@ def test_a_stream_that_is_open_at_the_end_is_cut() -> None:
 def test_half_a_request_is_not_an_error_of_the_server(caplog: pytest.LogCaptureFixture, end: str) -> None:
     request = b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 99\r\nexpect: 100-continue\r\n\r\n"
     with serve("Never said.") as running:
-        client = socket.create_connection((urlsplit(running.base_url).hostname, urlsplit(running.base_url).port), 10)
+        client = socket.create_connection(
+            (urlsplit(running.base_url).hostname, urlsplit(running.base_url).port), PATIENCE
+        )
         client.sendall(request)
         assert client.recv(100).startswith(b"HTTP/1.1 100 ")  # the server reads the body
         client.sendall(b'{"model": ')
@@ -182,7 +184,7 @@ def test_a_start_or_stop_that_hangs_is_reported(monkeypatch: pytest.MonkeyPatch,
     assert len(left) == 1
     released.set()
     for thread in left:
-        thread.join(10)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
 
 
