@@ -128,7 +128,8 @@ async def test_redis_that_stays_away_is_an_error_of_its_name() -> None:
     with run_redis() as server:
         # The client itself tries for some seconds, unless it is told not to.
         async with connect(server, retry=Retry(NoBackoff(), 0)) as client, asyncio.timeout(PATIENCE):
-            store = RedisStore(client, lease=1.5)
+            store = RedisStore(client, lease=PATIENCE)  # nobody takes the producer for dead
+            store.lease = 0.5  # but that is for how long Redis is asked again
             answer = Answer(pause=0.01)
             producing = asyncio.create_task(produce(store, "a", answer))
             await until(lambda: client.exists(HASH), bool)
@@ -211,7 +212,7 @@ async def test_one_reader_waits_for_all(server: RedisServer) -> None:
 async def test_a_cancellation_is_never_lost(server: RedisServer) -> None:
     """Before Python 3.12 it may be, in the client, that has a limit for each of its calls."""
     async with connect(server) as client, asyncio.timeout(PATIENCE):
-        store = RedisStore(client)
+        store = RedisStore(client, lease=PATIENCE)
         store._block = 100  # milliseconds until what has lost a cancellation hears of it
         await store.begin("a", "p")
         for number in range(40):
