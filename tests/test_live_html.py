@@ -85,13 +85,15 @@ def test_what_is_seen_at_the_end_is_one_render(text: str, cuts: list[int]) -> No
 @example("- a\n| a | b |\n   i\n\n\n| a | b |", [18])
 @example('~~**",**k:**', [10])
 @example('~~**",**k:** l', [4, 9])
+@example("__](b)**:**__*", [3, 4, 10, 13])
+@example("**_k:_*", [6])
 def test_what_is_seen_does_not_depend_on_the_cuts(text: str, cuts: list[int]) -> None:
     follow(text, cuts)
 
 
 @pytest.mark.parametrize("begin", ["", "a\n"])
-@pytest.mark.parametrize("marks", ["|", "|-", "| ", "`", "~~~|a", "*"])
-@pytest.mark.parametrize("rest", ["_b c. d", "*b* |", "-|\n"])
+@pytest.mark.parametrize("marks", ["|", "|-", "`", "~~~|a", "~"])
+@pytest.mark.parametrize("rest", ["_b c. d", "*b* |", "-|\n", "\na"])
 def test_a_line_longer_than_is_waited_for_may_still_become_anything(begin: str, marks: str, rest: str) -> None:
     text = begin + (marks * 1030)[:1030] + rest
     follow(text, range(len(text) - len(rest) - 8, len(text)))
@@ -240,6 +242,7 @@ def test_an_endless_block_goes_on() -> None:
     [
         ("**Bo", '<p dir="auto"><strong>Bo</strong></p>\n'),
         ("**Bo*", '<p dir="auto"><strong>Bo</strong></p>\n'),
+        ("**_k:_*", '<p dir="auto"><strong><em>k:</em></strong></p>\n'),
         ("a *b **c", '<p dir="auto">a <em>b <strong>c</strong></em></p>\n'),
         ("a **", '<p dir="auto">a</p>\n'),
         ("2 * 3", '<p dir="auto">2 * 3</p>\n'),

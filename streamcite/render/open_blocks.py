@@ -193,7 +193,9 @@ class OpenBlocks:
         if goes_on:  # a pipe at its end is part of it
             pipe = tail.blanks.rstrip(BLANKS)
             text, tail.blanks = text + pipe, tail.blanks[len(pipe) :]
-        self._show(self._source.render(text + HERE * goes_on, citations), goes_on=goes_on)
+        begin, end = code.map or (0, 0)
+        has_begun = code.type != "fence" or end - begin > 1  # else its only line is the one that opens it
+        self._show(self._source.render(text + HERE * (goes_on and has_begun), citations), goes_on=goes_on and has_begun)
         tail.is_code = tail.goes_on
         tail.is_exact = _is_closed(code) and not goes_on
 

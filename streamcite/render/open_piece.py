@@ -182,7 +182,8 @@ class OpenPiece:
         elif self._line and not self._line.isspace():
             self._allowance.read_line(source.read_length)
         self._line, self._is_fixed, self._is_hidden = "", False, False
-        if self._tail.blanks.strip(BLANKS):  # what was not certain is now
+        blanks = self._tail.blanks
+        if blanks[blanks.rfind("\n") + 1 :].strip(BLANKS):  # what was not certain is now
             self._turn_stale()
         self._append_unseen("\n")
 
@@ -202,7 +203,7 @@ class OpenPiece:
     def _go_on(self, text: str) -> bool:
         """Show more text, if that can be without reading all that is open."""
         tail, blocks = self._tail, self._blocks
-        if self._is_hidden:
+        if self._is_hidden or (self._is_fixed and not text.strip(BLANKS)):
             tail.blanks += text
             return True
         if tail.is_code:

@@ -10,7 +10,7 @@ from markdown_it.common.utils import escapeHtml
 from .context import HERE
 from .html import render_inline
 from .last_line import BLANKS
-from .unfinished import Shown, is_closed_alike, like, may_mean, show
+from .unfinished import RUNS, Shown, is_closed_alike, like, may_mean, show
 
 if TYPE_CHECKING:
     from markdown_it.utils import EnvType  # not in all versions
@@ -65,18 +65,16 @@ class OpenTail:
         """Read the content of a block from its beginning, or from a line of it on.
 
         Args:
-            source: it.
+            source: it, without blanks at its end.
             last: the character before it, if there is one.
         """
         self._last = last
-        blanks = self.blanks
-        self.read(source)
-        self.blanks = blanks
+        self._read(source)
 
     def read_again(self) -> None:
         """Read all again, as if it had come at once."""
         self._shown = None
-        self.read(f"{self.source}{self.blanks}")
+        self._read(self.source or "")
 
     def settle(self, last: str) -> None:
         """Let nothing be read again: what follows is read by itself.
@@ -94,12 +92,14 @@ class OpenTail:
 
     def add(self, text: str) -> bool:
         """Add words, and say whether there were any but blanks."""
-        if self.blanks:
-            text = self.blanks + text
         words = text.rstrip(BLANKS)
-        self.blanks = text[len(words) :]
         if not words:
+            self.blanks += text
             return False
+        blanks = text[len(words) :]
+        if self.blanks:
+            words = self.blanks + words
+        self.blanks = blanks
         html = words.replace('"', "&quot;") if '"' in words else words  # nothing else in it means something to HTML
         if self._shown is not None:
             self.source = f"{self.source}{words}"
@@ -120,7 +120,11 @@ class OpenTail:
     def read(self, source: str) -> None:
         """Read the content again, from where it may have changed on."""
         tail = source.rstrip(BLANKS)
-        self.source, self.blanks = tail, source[len(tail) :]
+        self.blanks = source[len(tail) :]
+        self._read(tail)
+
+    def _read(self, tail: str) -> None:
+        self.source = tail
         last = self._last and like(self._last)
         shown = show(tail, last)
         self.is_exact = shown.text == tail and not shown.closing
@@ -133,8 +137,8 @@ class OpenTail:
         elif not shown.closing and (not shown.text or WORDS.fullmatch(shown.text)):
             html.before, html.behind, self.goes_on = escapeHtml(shown.text), "", shown.whole
         else:
-            # What closes it does so alike whatever stands before that.
-            here = HERE if shown.whole or shown.closing else ""
+            # What closes it does so alike whatever stands before that, but for what has closed there already.
+            here = HERE if shown.whole or (shown.closing and shown.text[-1:] not in RUNS) else ""
             read = render_inline(f"{last}{shown.text}{here}{shown.closing}", self._env)
             html.before, *behind = read.removeprefix(last).split(HERE)
             html.behind, self.goes_on = "".join(behind), shown.whole and len(behind) == 1
@@ -150,6 +154,8 @@ class OpenTail:
         drawn = known.text if goes_on else known.text + known.closing
         words = shown.text[len(drawn) :]
         if not shown.text.startswith(drawn) or MARK.search(words) or ";" in words:
+            return False
+        if not shown.whole and shown.text[-1:] in RUNS:
             return False
         html = self._html
         if not goes_on:

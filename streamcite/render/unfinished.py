@@ -23,6 +23,7 @@ _TARGET = re.compile(r"\(\s*+(?:<[^<>\n]*+>?+|(?:[^\s()<\\]|\\.?+|\([^\s()]*+\)?
 _TITLE = re.compile(r"(?:\s+(?:\"[^\"]*\"?|'[^']*'?|\([^()]*\)?)?)?\Z")
 _TICKS = re.compile("`+")
 _ADDRESS = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*(?::[^>]*)?\Z|<\Z")
+RUNS = "*_~"
 # This many marks of emphasis open at once are not emphasis, but an attack.
 _DEEPEST = 8
 # A definition of a link reference begins so; what comes of it is not seen.
@@ -69,7 +70,7 @@ def show(content: str, last: str = "") -> Shown:
 def is_closed_alike(shown: Shown) -> bool:
     """Say whether what closes it does so whether a word stands before that, or not."""
     last, closing = shown.text[-1:], shown.closing
-    return closing[:1] == "`" or last.isalnum() or (last not in closing and not closing.strip(closing[:1]))
+    return closing[:1] == "`" or last.isalnum() or (last not in RUNS and not closing.strip(closing[:1]))
 
 
 class _Reader:
