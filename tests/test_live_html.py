@@ -136,6 +136,9 @@ AMBIGUOUS = st.text("# |-\\a1)\n[\u3000\x1b", max_size=12) | st.lists(
 @example("a `a\xa0:", [5])
 @example("[]( http://a)", [12])
 @example(f"![[{cite('x')}!-", [-2])
+@example("[a][()", [5])
+@example("[a]![[(b) c", [7, 9])
+@example("a][(b", [2])
 def test_what_is_seen_of_what_may_be_many_things(text: str, cuts: list[int]) -> None:
     follow(text, cuts)
 
@@ -266,6 +269,9 @@ def test_an_endless_block_goes_on() -> None:
         ("```py\na = 1", '<pre><code class="language-py">a = 1</code></pre>\n'),
         ("```py\na = 1\n``", '<pre><code class="language-py">a = 1</code></pre>\n'),
         ("[a]: https://x.exa", ""),
+        ("[a][(b)", '<p dir="auto">[a][(b)</p>\n'),
+        ("[a]![[(b)](c", '<p dir="auto">[a][(b)</p>\n'),
+        ("[(b) c", '<p dir="auto">(b) c</p>\n'),
         ("a \\", '<p dir="auto">a</p>\n'),
         ("a <1", '<p dir="auto">a &lt;1</p>\n'),
         ("a * *_", '<p dir="auto">a *</p>\n'),

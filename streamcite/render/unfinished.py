@@ -81,6 +81,7 @@ class _Reader:
         self._parts: list[str] = []
         self._opened: list[_Run] = []
         self._brackets: list[tuple[int, int]] = []  # the number of the part, and of the runs that were open
+        self._pairs: set[int] = set()  # the numbers of the parts that close a bracket, and no link yet
         self._whole = True
         self._no_target = 0  # before this no link begins that may go on to the end
 
@@ -139,8 +140,10 @@ class _Reader:
             del self._opened[runs:]
             return f"]{target[0]}"
         if self._is_at_end or self._may_lead_on():
-            self._parts[at], self._position, self._whole = "", len(self._content), False
+            self._leave_out(at)
+            self._position, self._whole = len(self._content), False
             return ""
+        self._pairs.add(len(self._parts))
         return "]"
 
     def _may_lead_on(self) -> bool:
@@ -156,8 +159,19 @@ class _Reader:
 
     def _open_brackets(self) -> None:
         """Leave out the brackets of links of which no end is known."""
-        for at, _ in self._brackets:
-            self._parts[at] = ""
+        for at, _ in reversed(self._brackets):
+            self._leave_out(at)
+
+    def _leave_out(self, at: int) -> None:
+        """Leave out a bracket, unless what stands before it and after it would become a link without it."""
+        parts = self._parts
+        if parts[at + 1].startswith("("):
+            before = at - 2
+            while not parts[before + 1] and before > 0 and parts[before] in ("[", "!["):
+                before -= 2
+            if not parts[before + 1] and before in self._pairs:
+                return
+        parts[at] = ""
 
     def _in_code(self, mark: str) -> Shown:
         self._open_brackets()
