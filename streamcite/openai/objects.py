@@ -115,7 +115,7 @@ def not_among(values: Iterable[Any], known: Iterable[dict[str, Any]]) -> list[An
 
 
 def _key(value: object, nesting: int = _NESTING) -> Hashable:
-    """Give something that can be looked up, equal for values that are equal."""
+    """Give something that can be looked up, equal for values of JSON that are equal."""
     if isinstance(value, str | int | float):
         return value
     if isinstance(value, dict) and nesting:
